@@ -57,7 +57,7 @@ def picture(band: Lengths | None) -> str:
 
 def so_far(n: int) -> str:
     """What stands below a picture of the first n sentences, while there is no verdict."""
-    return f"So far, of the first {counted(n)}." if n else "No vectors yet."
+    return f"So far, of the first {counted(n)}."
 
 
 def axis(unit: str) -> str:

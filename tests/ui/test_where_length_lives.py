@@ -256,6 +256,16 @@ def test_until_there_is_a_verdict_the_picture_of_before_stays_dimmed(
     assert words.waiting.SETTINGS_BEFORE not in texts(page)
 
 
+def test_before_the_first_result_an_example_is_shown_dimmed(
+    tiny_folder: Path, corpus: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view, "covered", lambda job, experiment: None)  # as while nothing is measured
+    page = settle(linked(QUERY | {"model": str(tiny_folder), "corpus": corpus}, PAGE).run())
+    assert words.layer_cards.EXAMPLE in texts(page)
+    assert "random weights" in {trace.get("name") for trace in charts_by_key(page)["lines"]["data"]}
+    assert not answer(page).startswith("Yes")
+
+
 def test_while_vectors_come_the_profile_is_of_a_round_number_of_the_first_ones(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -119,10 +119,12 @@ def show_waiting(experiment: Experiment) -> None:
     """The same while vectors are measured or read: findings of a part of them would change."""
     said = words.layer_cards
     of_one = {"in_full", "scatter_box", "breakdown_box", "project_box", "erase_box", "sentlen_box"}
+    asked_for = {"random_weights_box", "project_box", "origin_box", "travel_box", "erase_box"}
     is_untrained = models.Name.parse(experiment.model).untrained
     for key, name in said.NAMES.items():
         if (key in of_one or not words.is_imported(experiment)) and not (is_untrained and key == "random_weights_box"):
-            _card(f"{name}: {said.BEING_COMPUTED}", key, lambda: st.caption(said.WAITS))
+            why = said.NOT_ASKED if key in asked_for else said.BEING_COMPUTED
+            _card(f"{name}: {why}", key, lambda: st.caption(said.WAITS))
 
 
 def open_what_a_link_asks_for() -> None:

@@ -93,19 +93,23 @@ def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
     draws, before = _draws(experiment, analyses), state.get("layers_seen")
     if is_whole:
         picture = state.layers_seen = _Seen(experiment, answer, numbers, *_drawn(profile, experiment, draws))
-    elif before is not None:
+    elif before is not None and (before.answer or profile is None):
         picture = before
-        if before.experiment == experiment and not (job.error or any(one.error for one in analyses.values())):
+        if (
+            before.answer
+            and before.experiment == experiment
+            and not (job.error or any(one.error for one in analyses.values()))
+        ):
             answer, numbers = before.answer, before.numbers  # no answer is taken back while its vectors are measured
-    elif profile is None and (example := _example()) is not None:
-        picture = example
-    else:
+    elif profile is not None:
         drawing, _ = _drawn(profile, experiment, None)
-        picture = _Seen(experiment, answer, "", drawing, words.layer_cards.so_far(profile.n if profile else 0))
+        picture = state.layers_seen = _Seen(experiment, "", "", drawing, words.layer_cards.so_far(profile.n))
+    else:
+        picture = _example() or _Seen(experiment, "", "", _drawn(None, experiment, None)[0], "")
     terms = words.glossary.of_page(words.glossary.WHERE_LENGTH_LIVES, experiment)
     layout.head(words.question_of_layers(experiment), answer, numbers, terms=terms)
     is_before = picture.experiment != experiment
-    about = words.waiting.SETTINGS_BEFORE if is_before and before else picture.about
+    about = words.waiting.SETTINGS_BEFORE if is_before and picture is before else picture.about
     with st.container(key="dimmed" if is_before else "undimmed"):
         plot.show(picture.drawing, key="lines", alt=f"{words.layer_cards.ALT} {about if is_before else answer}")
         st.caption(about)
@@ -117,25 +121,30 @@ def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
             with st.container(horizontal=True, horizontal_alignment="right", width="content"):
                 share.copy_link(experiment, found, query)
                 _downloads(experiment, found, profile, draws, analyses)
-    if found is None or profile is None:
-        return
     with st.container(key="more", gap="xxsmall"):
-        shown = chart.view_of(found, experiment)
-        if is_whole and "sentlen" in analyses:  # which is asked for once the vectors are measured
-            cards.show(found, there, experiment, profile, shown, analyses)
-        else:
+        if found is not None and profile is not None and is_whole and "sentlen" in analyses:
+            _show_more(found, there, experiment, profile, analyses)
+        elif found is not None or job.state.is_active:  # “sentlen” is asked for once the vectors are measured
             cards.show_waiting(experiment)
 
-        def how_it_was_measured() -> None:
-            settings = words.probe_settings(experiment, found, profile.n, shown.n_truncated)
-            share.provenance(settings, experiment, found, "probe")
 
-        share.explain(words.HOW_TO_READ_LAYERS, how_it_was_measured)
+def _show_more(
+    found: Found, there: MeasuringJob | None, experiment: Experiment, profile: "Profile", analyses: jobs.Analyses
+) -> None:
+    """The cards, and how to read the page."""
+    shown = chart.view_of(found, experiment)
+    cards.show(found, there, experiment, profile, shown, analyses)
+
+    def how_it_was_measured() -> None:
+        settings = words.probe_settings(experiment, found, profile.n, shown.n_truncated)
+        share.provenance(settings, experiment, found, "probe")
+
+    share.explain(words.HOW_TO_READ_LAYERS, how_it_was_measured)
 
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """The last answer with its picture, and what stands below it; of what."""
+    """The last picture, of what it is, and what stands below it; answer: "" while there is no verdict."""
 
     experiment: Experiment
     answer: str
@@ -162,8 +171,8 @@ def _example() -> _Seen | None:
         return None
     if found is None:
         return None
-    keys = (analysis.result_key(name, found, view=experiment.view) for name in ("profiles", "random_weights"))
-    profile, random = map(cache.get, keys)
+    keys = [analysis.result_key(name, found, view=experiment.view) for name in ("profiles", "random_weights")]
+    profile, random = (cache.get(replace(key, is_bundled=True)) for key in keys)  # also where they are measured here
     drawing, _ = _drawn(profile, experiment, random)
     return _Seen(experiment, "", "", drawing, words.layer_cards.EXAMPLE) if profile else None
 
