@@ -15,6 +15,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from clsviz import words
 from clsviz.jobs import Job, State
 from clsviz.ui.parts import plot, redrawn
 from clsviz.ui.state import identity, server
@@ -185,10 +186,7 @@ BOXES = (
     "settings",
     "own_file",
     "downloads",
-    "in_full",
-    "random_weights_box",
-    "learning_curve_box",
-    "times_found",
+    *words.layer_cards.NAMES,
     "how_to_read",
     "how_it_was_measured",
 )
