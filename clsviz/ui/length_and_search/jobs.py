@@ -132,7 +132,7 @@ def ask() -> SearchJobs:
             texts = [text[:_LONGEST_READ] for text in (*there.texts, *there.queries)]
             extraction = Extraction(experiment, queue.store, queue.encoders, machine=queue.machine, kind=Kind.VECTORS)
             found = Found(weights, Sample(there.corpus, texts, ""))
-            cost = Cost(extraction.seconds(found, len(texts)) + _TEST_SECONDS)
+            cost = Cost(extraction.seconds(found, len(texts), has_trial=True) + _TEST_SECONDS)
         n = len(there.queries), len(there.texts)
         return Asked(there.task, there.titles, there.corpus, *n, weights, cost)
 
