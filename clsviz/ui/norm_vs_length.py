@@ -162,7 +162,8 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found | None, show
         return
     shape, n_measured = _shape(job, experiment), found.n_measured
     is_pending = (
-        shape is None
+        not job.state.is_active
+        and shape is None
         and shown.fit is not None
         and shown.fit.n_clusters >= FEW_SENTENCES
         and shown.fit.r_squared_interval[0] > 0  # else the answer says so itself
@@ -170,7 +171,7 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found | None, show
     )
     layout.head(
         question,
-        words.answer(shown, experiment, shape),
+        words.answer_so_far(shown) if job.state.is_active else words.answer(shown, experiment, shape),
         words.in_numbers(shown, experiment, n_measured, shape),
         " ".join(words.caveats(shown, experiment, n_measured)),
         pending=words.PENDING if is_pending else "",

@@ -15,6 +15,7 @@ from support.app import (
     answer,
     chart,
     charts_by_key,
+    dimmed,
     drawn,
     figures,
     finish,
@@ -56,6 +57,16 @@ def test_the_page_answers_its_question(open_page: Callable[..., AppTest], tiny_e
     assert figures(page)["Sentences"] == "300"
     assert len(chart(page)["data"][0]["text"]) == 300
     assert [term for term in TERMS if f"**{term}** — " in texts(page)] == [t for t in TERMS if t in NORM_VS_LENGTH]
+
+
+def test_what_is_not_measured_leaves_the_picture_before_dimmed(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page())
+    before = chart(page)["data"][0]["y"]
+    assert not dimmed(page)
+    page.selectbox(key="model").set_value("bert-base-uncased").run()
+    assert answer(page).startswith("Press Measure to start.")
+    assert (dimmed(page), chart(page)["data"][0]["y"]) == ({"scatter"}, before)
+    assert words.waiting.SETTINGS_BEFORE in texts(page)
 
 
 def test_the_norm_of_the_mean_is_measured_when_it_is_chosen(

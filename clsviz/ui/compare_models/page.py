@@ -203,26 +203,34 @@ def _show_pictures(experiment: Experiment, rows: Sequence[Row], founds: Sequence
 
 
 def _show_curves(rows: Sequence[Row], unit: Unit) -> None:
-    """By how much the probes miss length, and R² of the norm, layer by layer, over the relative depth."""
+    """By how much the probes miss length, and R² of the norm, layer by layer, over the relative depth.
 
-    def draw(name: str, title: str, span: tuple[float, float], guess: float | None) -> Any:
-        table = analysis.compare.curves(rows).rename(columns={name: "value"})
+    While no model is probed, the errors of the settings before stay, dimmed.
+    """
+
+    def draw(name: str, title: str, span: tuple[float, float], guess: float | None, of: Sequence[Row]) -> Any:
+        table = analysis.compare.curves(of).rename(columns={name: "value"})
         return figures.relative_depth(table, chart.palette(), y_title=title, span=span, guess=guess)
 
-    guess = next((row.profile.guess_error for row in rows if row.profile), None)
-    errors = analysis.compare.curves(rows)["error"].to_numpy(float)
+    state = st.session_state
+    if any(row.profile for row in rows):
+        state.probed_before = rows
+    probed: Sequence[Row] = state.get("probed_before", rows)
+    guess = next((row.profile.guess_error for row in probed if row.profile), None)
+    errors = analysis.compare.curves(probed)["error"].to_numpy(float)
     most = float(np.nanmax(errors, initial=guess or 1.0))
-    key = tuple((row.label, row.norms, row.profile) for row in rows)
     with st.grid(2, min_column_width=300, vertical_alignment="bottom"):
-        for name, text, title, span, level in (
-            ("error", words.comparison.probe_curves(rows, unit), f"Error in {unit}", (0.0, 1.15 * most), guess),
-            ("norm", words.comparison.norm_curves(unit), "R² of the norm", (-_MARGIN, 1 + _MARGIN), None),
+        for name, text, title, span, level, of_rows in (
+            ("error", words.comparison.probe_curves(rows, unit), f"Error in {unit}", (0.0, 1.15 * most), guess, probed),
+            ("norm", words.comparison.norm_curves(unit), "R² of the norm", (-_MARGIN, 1 + _MARGIN), None, rows),
         ):
+            is_before = of_rows is not rows
             with st.container(key=f"{name}_curves"):
-                of = "curves", name, title, span, level, key
-                figure = plot.once(of, partial(draw, name, title, span, level))
-                st.caption(escape(text))
-                plot.show(figure, key=f"curves_{name}", alt=text, height=_HEIGHT_OF_CURVES)
+                of = "curves", name, title, span, level, tuple((row.label, row.norms, row.profile) for row in of_rows)
+                figure = plot.once(of, partial(draw, name, title, span, level, of_rows))
+                said = f"{words.waiting.SETTINGS_BEFORE}." if is_before else text
+                st.caption(escape(said))
+                plot.show(figure, key=f"curves_{name}", alt=said, height=_HEIGHT_OF_CURVES, is_dimmed=is_before)
 
 
 def _show_table(rows: Sequence[Row], unit: Unit) -> None:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import streamlit as st
@@ -126,15 +126,18 @@ def ask() -> SearchJobs:
             weights: Weights | None = models.find(experiment.model)
         except NotDownloadedError:
             weights = None
+        n = len(there.queries), len(there.texts)
+        found_here = Asked(there.task, there.titles, there.corpus, *n, weights, Cost(0))
         if weights is None:
             cost = Cost(0, models.download_megabytes(experiment.model, progress))
         else:
+            key = _result_key(found_here, experiment)
+            is_kept = key is not None and key in cache  # then nobody waits for a trial
             texts = [text[:_LONGEST_READ] for text in (*there.texts, *there.queries)]
             extraction = Extraction(experiment, queue.store, queue.encoders, machine=queue.machine, kind=Kind.VECTORS)
             found = Found(weights, Sample(there.corpus, texts, ""))
-            cost = Cost(extraction.seconds(found, len(texts), has_trial=True) + _TEST_SECONDS)
-        n = len(there.queries), len(there.texts)
-        return Asked(there.task, there.titles, there.corpus, *n, weights, cost)
+            cost = Cost(extraction.seconds(found, len(texts), has_trial=not is_kept) + _TEST_SECONDS)
+        return replace(found_here, cost=cost)
 
     asked = queue.fetch(("searches", state.get("search_tries", 0), _key(experiment)), read, who)
     result = asked.work.result
