@@ -19,6 +19,7 @@ from support.app import (
     drawn,
     figures,
     finish,
+    go_to,
     job_of,
     settle,
     texts,
@@ -40,7 +41,7 @@ from clsviz.statistics.precision import Audit
 from clsviz.statistics.shape import shape as shape_of
 from clsviz.ui.state import server
 from clsviz.words.glossary import NORM_VS_LENGTH, TERMS
-from clsviz.words.tour import STEPS
+from clsviz.words.tour import PAGES, STEPS
 
 pytestmark = pytest.mark.usefixtures("measured_before")
 
@@ -214,11 +215,16 @@ def test_the_tour_starts_when_asked_frames_what_is_there_and_ends(open_page: Cal
     page = finish(open_page())
     assert not framed()
     page.button(key="tour_start").click().run()
-    for number, (title, _) in enumerate(STEPS, 1):
-        assert f"**{number} of {len(STEPS)} · {title}**" in texts(page)
+    for number, (title, _) in enumerate([*STEPS, *PAGES], 1):
+        if number > len(STEPS):
+            path = "length_and_search" if title.endswith("?") else title.lower()
+            page = settle(go_to(page, path.replace(" ", "_")).run())
+        assert f"**{number} of {len(STEPS) + len(PAGES)} · {title}**" in texts(page)
         assert framed()
         assert framed() <= keys_of(page.main)
-        page.button(key="tour_next").click().run()
+        if number < len(STEPS):
+            page.button(key="tour_next").click().run()
+    page.button(key="tour_next").click().run()
     assert not framed()
 
 
