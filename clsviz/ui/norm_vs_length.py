@@ -173,8 +173,9 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found | None, show
         layout.head(question, waiting, terms=terms, beside=beside)
         return
     shape, n_measured = _shape(job, experiment), found.n_measured
+    is_partial = job.state.is_active or found is not job.work.found  # of which the last has not been drawn yet
     is_pending = (
-        not job.state.is_active
+        not is_partial
         and shape is None
         and shown.fit is not None
         and shown.fit.n_clusters >= FEW_SENTENCES
@@ -183,7 +184,7 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found | None, show
     )
     layout.head(
         question,
-        words.answer_so_far(shown) if job.state.is_active else words.answer(shown, experiment, shape),
+        words.answer_so_far(shown) if is_partial else words.answer(shown, experiment, shape),
         words.in_numbers(shown, experiment, n_measured, shape),
         " ".join(words.caveats(shown, experiment, n_measured)),
         pending=words.PENDING if is_pending else "",
