@@ -50,13 +50,16 @@ def by_fifth(rankings: Mapping[str, Ranking]) -> list[ByFifth]:
     ]
 
 
-def exposure_by_fifth(rows: Sequence[ByFifth], spans: Sequence[str], palette: Palette) -> go.Figure:
+def exposure_by_fifth(
+    rows: Sequence[ByFifth], spans: Sequence[str], palette: Palette, *, height: int = SEARCH_HEIGHT
+) -> go.Figure:
     """Exposure over the fifths on a logarithmic axis with a line at 1, and recall below it; a label at each line's end.
 
-    rows: up to five. spans: the token range of each fifth, shortest first.
+    rows: up to six. spans: the token range of each fifth, or its name, shortest first.
     """
     figure = make_subplots(rows=2, cols=1)
-    colours = (palette.points, palette.line, palette.summary, palette.own, palette.other)
+    unit = " tokens" if spans[0][:1].isdigit() else ""
+    colours = (palette.points, palette.line, palette.summary, palette.own, palette.other, palette.points)
     for row, colour in zip(rows, colours, strict=False):
         exposure = [None if value is None else max(value, LEAST_EXPOSURE) for value in row.exposure]
         ends = [
@@ -84,8 +87,8 @@ def exposure_by_fifth(rows: Sequence[ByFifth], spans: Sequence[str], palette: Pa
                 "color": f"{colour}8c",
             },
             customdata=[[value, text] for value, text in zip(row.exposure, told, strict=True)],
-            hovertemplate="%{x} tokens: %{customdata[0]:.2f} times its share (%{customdata[1]})"
-            "<extra>%{fullData.name}</extra>",
+            hovertemplate=f"%{{x}}{unit}: "
+            "%{customdata[0]:.2f} times its share (%{customdata[1]})<extra>%{fullData.name}</extra>",
             row=1,
             col=1,
         )
@@ -96,7 +99,7 @@ def exposure_by_fifth(rows: Sequence[ByFifth], spans: Sequence[str], palette: Pa
             mode="lines+markers",
             line=line,
             marker={"color": colour, "size": 5},
-            hovertemplate="%{x} tokens: recall %{y:.0%}<extra>%{fullData.name}</extra>",
+            hovertemplate=f"%{{x}}{unit}: recall %{{y:.0%}}<extra>%{{fullData.name}}</extra>",
             row=2,
             col=1,
         )
@@ -113,7 +116,7 @@ def exposure_by_fifth(rows: Sequence[ByFifth], spans: Sequence[str], palette: Pa
         | {"tickangle": 0, "tickfont": SMALL, "zeroline": False},
         xaxis={"matches": "x2", "anchor": "y"},
         showlegend=False,
-        height=SEARCH_HEIGHT,
+        height=height,
         margin={"l": 8, "r": _ROOM, "t": 12, "b": 8},
     )
     ticks = [span.replace("–", "–<br>") if len(span) > _LONGEST_SPAN else span for span in spans]

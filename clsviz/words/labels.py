@@ -92,7 +92,7 @@ def question_of_models(experiment: Experiment) -> str:
     """What the page “Compare models” asks."""
     if is_imported(experiment):
         return "Which vectors encode the length of a sentence in their norm?"
-    return f"Which model encodes the length of a sentence in the norm of {vector_name(experiment.view)}?"
+    return "Which model finds the right text, and which gives length away?"
 
 
 def question_of_parts(experiment: Experiment) -> str:

@@ -139,7 +139,7 @@ def test_what_takes_long_waits_for_measure_and_says_nothing_before_all_of_it_is_
     texts_with_titles: bytes,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("clsviz.ui.length_and_search.jobs.FREE_SECONDS", 0.0)
+    monkeypatch.setattr("clsviz.ui.search_jobs.FREE_SECONDS", 0.0)
     page = open_page(corpus=keep(texts_with_titles))
     assert answer(page).startswith("Ready: 240 searches of titles for their texts, among 240 texts. This takes about ")
     assert words.search_cards.EXAMPLE in texts(page)

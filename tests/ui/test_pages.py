@@ -66,7 +66,7 @@ def test_a_page_opens_answers_and_keeps_its_link(name: str, tiny_folder: Path, c
 def test_what_is_not_free_waits_for_run(
     name: str, tiny_folder: Path, corpus: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("clsviz.jobs.queue", "clsviz.ui.length_and_search.jobs"):
+    for module in ("clsviz.jobs.queue", "clsviz.ui.search_jobs"):
         monkeypatch.setattr(f"{module}.FREE_SECONDS", -1.0)
     page = settle(linked(query_of(name, tiny_folder, corpus), name).run())
     assert page.button(key="run").label.startswith("Measure")

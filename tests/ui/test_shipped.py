@@ -62,7 +62,7 @@ SHOWN = {
     ),
     "length_and_search": ("No sign of it: by cosine", "Recall of the right text among ten: 64%"),
     "try_a_sentence": ("An example; type your own", "tops 84% of"),
-    "compare_models": ("gives a line: it accounts for 1.8%", "2,000 of 4,993 sentences"),
+    "compare_models": ("finds the right text more often than untrained MiniLM-L6: 64%", "2,000 of 4,993 sentences"),
     "inside_the_model": ("22,713,216 weights", "An example, since you have not typed a sentence"),
 }
 """What stands on a page only once all of it is there."""
