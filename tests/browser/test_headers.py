@@ -74,7 +74,7 @@ def test_every_page_in_a_frame_has_its_question_its_verdict_its_picture_and_a_li
         "": "scatter",
         "where_length_lives": "lines",
         "length_and_search": "exposure",
-        "compare_models": "curves_error",
+        "compare_models": "searches",
         "try_a_sentence": "scatter",
         "inside_the_model": "way",
     }

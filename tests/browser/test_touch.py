@@ -12,7 +12,7 @@ PLOT = "document.querySelector('.st-key-scatter .js-plotly-plot')"
 CHARTS = {
     "where_length_lives": ("lines", "cells", "spread"),
     "length_and_search": ("exposure",),
-    "compare_models": ("curves_error", "curves_norm", "small_multiples"),
+    "compare_models": ("searches", "curves_error", "small_multiples", "curves_norm"),
     "try_a_sentence": ("scatter", "growth"),
     "inside_the_model": ("way",),
 }
