@@ -30,7 +30,7 @@ from . import (
     view,
     waiting,
 )
-from .answer import PENDING, answer, by_cutoff, caveats, lengths_at_norms, notes, result
+from .answer import PENDING, answer, answer_so_far, by_cutoff, caveats, lengths_at_norms, notes, result
 from .how_to_read import HOW_TO_READ, HOW_TO_READ_LAYERS
 from .key_numbers import in_numbers, key_numbers
 from .labels import (
@@ -70,6 +70,7 @@ __all__ = [
     "POOLINGS",
     "anatomy",
     "answer",
+    "answer_so_far",
     "averaging",
     "axis_title",
     "by_cutoff",

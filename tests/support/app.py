@@ -107,6 +107,12 @@ def charts_by_key(page: Any) -> dict[str, Any]:
     return found
 
 
+def dimmed(page: AppTest) -> set[str]:
+    """The keys of the charts that are of the settings before."""
+    sent = [one.proto for one in page.get("bidi_component") if one.proto.component_name == "clsviz.chart"]
+    return {proto.id.split("-", 2)[2] for proto in sent if orjson.loads(proto.json)["dimmed"]}
+
+
 def thumbnails(page: AppTest) -> list[dict[str, Any]]:
     """The small pictures of the main page, as they are sent."""
     (row,) = (one for one in page.get("bidi_component") if one.proto.component_name == "clsviz.thumbnails")
