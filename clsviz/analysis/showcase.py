@@ -120,6 +120,8 @@ def read_vectors(found: Found, views_read: list[View] | None = None) -> None:
         _put_last(cache, "profiles", layers.profiles, found, view)
     for view in every:
         analysis.select(found, view, cache=cache)
+        if view.lengths is Lengths.SHUFFLED:
+            _put_last(cache, "shuffles", random_weights.shuffles, found, view.of_all_layers)
         _put_last(cache, "classifications", layers.classifications, found, view)
         breakdown = layers.norm_breakdown(found, view)
         cache.put(analysis.result_key("norm_breakdown", found, view=view), breakdown)

@@ -4,6 +4,8 @@ from . import tables as tables
 from .picture import Seen as Seen
 from .picture import cells as cells
 from .picture import drawn as drawn
+from .picture import errors as errors
+from .picture import errors_for_image as errors_for_image
 from .picture import legend as legend
 from .picture import picture as picture
 from .picture import report as report

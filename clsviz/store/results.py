@@ -53,7 +53,7 @@ CLASSES = {
     "clsviz.statistics.similarity": "LengthBias Chance",
     "clsviz.statistics.exposure": "Fifth Ranking FixResult",
     "clsviz.analysis.layers": "SentLen NormBreakdown Projected",
-    "clsviz.analysis.random_weights": "RandomWeights",
+    "clsviz.analysis.random_weights": "Draws RandomWeights",
     "clsviz.analysis.search": "Similarity Way Joined",
     "clsviz.analysis.search_test": "SearchTest Ranker Consequences Advice Correction Example FoundText Threshold "
     "Neighbours",

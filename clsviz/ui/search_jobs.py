@@ -1,7 +1,7 @@
 """The jobs of a search test: one reads the texts and makes searches, the other measures vectors and tests them."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -160,15 +160,18 @@ def _read(experiment: Experiment, progress: Progress, titles: str, judged: Path 
         weights: Weights | None = identified(models.find(experiment.model), queue.store)
     except NotDownloadedError:
         weights = None
+    n = len(there.queries), len(there.texts)
+    read = Asked(there.task, there.titles, there.corpus, *n, weights, Cost(0))
     if weights is None:
         cost = Cost(0, models.download_megabytes(experiment.model, progress))
     else:
+        key = _result_key(read, experiment)
+        is_kept = key is not None and key in server.cache()  # then nobody waits for a trial
         texts = [text[:_LONGEST_READ] for text in (*there.texts, *there.queries)]
         extraction = Extraction(experiment, queue.store, queue.encoders, machine=queue.machine, kind=Kind.VECTORS)
         found = Found(weights, Sample(there.corpus, texts, ""))
-        cost = Cost(extraction.seconds(found, len(texts)) + _TEST_SECONDS)
-    n = len(there.queries), len(there.texts)
-    return Asked(there.task, there.titles, there.corpus, *n, weights, cost)
+        cost = Cost(extraction.seconds(found, len(texts), has_trial=not is_kept) + _TEST_SECONDS)
+    return replace(read, cost=cost)
 
 
 def _result_key(asked: Asked, experiment: Experiment) -> ResultKey | None:

@@ -208,6 +208,7 @@ def test_a_selection_stands_out_on_every_page(open_page: Callable[..., AppTest])
     expected = selected(chart(page)["data"][0])
     assert 20 < len(expected) < 280
     assert all(small["paths"]["marked"].count("M") == len(expected) for small in thumbnails(page))
+    page.session_state["scatter_box_seen"] = True  # a card that was open
     for name in ("try_a_sentence", "where_length_lives"):
         page = settle(go_to(page, name).run())
         assert selected(chart(page)["data"][0]) == expected

@@ -211,12 +211,19 @@ def _show_pictures(experiment: Experiment, rows: Sequence[Row], founds: Sequence
 
 
 def _show_errors(rows: Sequence[Row], unit: Unit) -> None:
-    """By how much the probes miss length, layer by layer, over the relative depth."""
-    guess = next((row.profile.guess_error for row in rows if row.profile), None)
-    errors = analysis.compare.curves(rows)["error"].to_numpy(float)
+    """By how much the probes miss length, layer by layer, over the relative depth.
+
+    While no model is probed, the errors of the settings before stay, dimmed.
+    """
+    if any(row.profile for row in rows):
+        st.session_state.probed_before = rows
+    probed: Sequence[Row] = st.session_state.get("probed_before", rows)
+    is_before = probed is not rows
+    guess = next((row.profile.guess_error for row in probed if row.profile), None)
+    errors = analysis.compare.curves(probed)["error"].to_numpy(float)
     most = float(np.nanmax(errors, initial=guess or 1.0))
-    text = words.comparison.probe_curves(rows, unit)
-    _show_curves(rows, "error", text, f"Error in {unit}", (0.0, 1.15 * most), guess)
+    text = f"{words.waiting.SETTINGS_BEFORE}." if is_before else words.comparison.probe_curves(rows, unit)
+    _show_curves(probed, "error", text, f"Error in {unit}", (0.0, 1.15 * most), guess, is_dimmed=is_before)
 
 
 def _show_curves(
@@ -227,6 +234,8 @@ def _show_curves(
     span: tuple[float, float],
     guess: float | None = None,
     height: int = _HEIGHT_OF_CURVES,
+    *,
+    is_dimmed: bool = False,
 ) -> None:
     """One value of each model by layer, under a text that says what it is."""
 
@@ -238,7 +247,7 @@ def _show_curves(
     with st.container(key=f"{name}_curves"):
         figure = plot.once(("curves", name, title, span, guess, key), draw)
         st.caption(escape(text))
-        plot.show(figure, key=f"curves_{name}", alt=text, height=height)
+        plot.show(figure, key=f"curves_{name}", alt=text, height=height, is_dimmed=is_dimmed)
 
 
 def _show_table(rows: Sequence[Row], unit: Unit) -> None:

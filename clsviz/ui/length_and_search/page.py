@@ -239,6 +239,8 @@ def _show() -> None:
     def how(found: Found = asked.found, titles: str = asked.titles) -> None:
         share.facts(words.search_cards.settings(test, found, titles))
         share.command(words.search_cards.command(experiment, found, extras))
+        made_by = words.search_cards.command(*words.shareable(experiment, found), extras)
+        share.cite(experiment, found, query, "search", made_by)
 
     share.explain(words.search.HOW_TO_READ, how)
 
@@ -310,6 +312,7 @@ def _downloads(experiment: Experiment, found: Found, test: SearchTest, similarit
         with st.container(horizontal=True):
             for kind, mime in (("png", "image/png"), ("svg", "image/svg+xml")):
                 _download(f"Picture ({kind.upper()})", image(kind), f"{name}.{kind}", mime)
+        _download("Picture (PDF)", image("pdf"), f"{name}.pdf", "application/pdf")
         share.table_downloads(
             "Table", name, lambda: export.search.table(test, similarity), lambda: share.about(experiment, found)
         )
@@ -317,7 +320,7 @@ def _downloads(experiment: Experiment, found: Found, test: SearchTest, similarit
             text = cards.as_json(of.correction).encode()
             _download("Correction (JSON)", lambda: text, f"{name}-correction.json", "application/json")
 
-    share.menu(draw, 3)
+    share.menu(draw, 4)
 
 
 def _download(label: str, content: Callable[[], bytes], file_name: str, mime: str) -> None:
