@@ -172,9 +172,9 @@ def _read_before(files: Sequence[str], unfinished: Path | None) -> tuple[dict[st
             return {}, 0
         with open_regular(unfinished) as file:
             read, sentences = json.load(file)
-    except (OSError, ValueError):
+        return (dict.fromkeys(sentences), len(read)) if read == files[: len(read)] else ({}, 0)
+    except (OSError, ValueError, TypeError, RecursionError):
         return {}, 0
-    return (dict.fromkeys(sentences), len(read)) if read == files[: len(read)] else ({}, 0)
 
 
 def _start_worker(stack: contextlib.ExitStack, files: Sequence[str]) -> IO[str]:

@@ -19,7 +19,7 @@ from typing import Any
 import fsspec
 import platformdirs
 
-from clsviz.atomic import new_file
+from clsviz.atomic import new_file, open_regular
 from clsviz.errors import StoreError, first_line, name_too_long
 from clsviz.settings import shown
 
@@ -237,7 +237,8 @@ class Bucket:
 
     def _content(self, path: str) -> bytes:
         try:
-            return (self.root / path).read_bytes()
+            with open_regular(self.root / path) as file:
+                return file.read()
         except OSError as error:
             raise StoreError(f"{self.root / path} cannot be read ({error.strerror}). Try again.") from error
 

@@ -124,7 +124,9 @@ def test_each_alteration_is_probed_as_natural_sentences_are(
         x = encoder.cls_by_layer([found.sentences[i] for i in short])[1]
         scores = []
         for fold in range(5):
-            probe = make_pipeline(StandardScaler(), RidgeCV(STRENGTHS[:-1])).fit(x[folds != fold], lengths[folds != fold])
+            probe = make_pipeline(StandardScaler(), RidgeCV(STRENGTHS[:-1])).fit(
+                x[folds != fold], lengths[folds != fold]
+            )
             scores.append(r2_score(lengths[folds == fold], probe.predict(x[folds == fold])))
         reading = (origin.natural if name is None else origin.altered[name])[1]
         assert reading.r_squared == pytest.approx(np.mean(scores), abs=0.02)
