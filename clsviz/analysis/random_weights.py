@@ -5,13 +5,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from clsviz.analysis.layers import curve_summary, finite_or_none, folds, linear_summary, used_sentences
 from clsviz.analysis.view import near_duplicates
 from clsviz.errors import AlterationError
 from clsviz.experiment import View
 from clsviz.jobs import Found
-from clsviz.settings import DRAWS, Alteration, Pooling
+from clsviz.settings import DRAWS, Alteration, Lengths, Pooling
+from clsviz.statistics.lengths import shuffled
 from clsviz.statistics.probes import Profile, Reading, Readout, read_vector, with_curve
 from clsviz.vectors import Vectors
 
@@ -20,16 +22,45 @@ Layers = tuple[Reading, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class RandomWeights:
-    """How well linear probes predict the lengths of n sentences from [CLS] of untrained models.
+class Draws:
+    """How well linear probes predict the lengths of n sentences where something is drawn at random.
 
-    draws: for each initialisation, by seed from 0, the layers that are read so far. without_positions: of the first,
-    with one position vector for all tokens; empty where `problem` says why that cannot be.
+    draws: for each, by seed from 0, the layers that are read so far.
     """
 
     n: int
     n_layers: int
     draws: tuple[Layers, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all are read."""
+        return sum(map(len, self.draws)) == DRAWS * (self.n_layers + 1)
+
+    def at(self, layer: int | None) -> list[Reading]:
+        """The reading of each draw after a layer, None being the last, where there is one with an R²."""
+        layer = self.n_layers if layer is None else layer
+        there = [layers[layer] for layers in self.draws if layer < len(layers)]
+        return [reading for reading in there if reading.r_squared is not None]
+
+    def band(self) -> pd.DataFrame:
+        """One row per layer: layer, lowest and highest error of the draws, least and most R² (NaN where undefined)."""
+        rows = []
+        for layer in range(self.n_layers + 1):
+            errors = [reading.error for reading in self.at(layer)] or [np.nan]
+            values = [reading.r_squared or 0.0 for reading in self.at(layer)] or [np.nan]
+            rows.append((layer, min(errors), max(errors), min(values), max(values)))
+        return pd.DataFrame(rows, columns=["layer", "lowest", "highest", "least", "most"])
+
+
+@dataclass(frozen=True, eq=False)
+class RandomWeights(Draws):
+    """The same from [CLS] of untrained models, whose initialisations are the draws.
+
+    without_positions: of the first, with one position vector for all tokens; empty where `problem` says why that cannot
+    be.
+    """
+
     without_positions: Layers = ()
     problem: str = ""
 
@@ -48,20 +79,6 @@ class RandomWeights:
     def is_complete(self) -> bool:
         """Whether all are."""
         return self.n_done == self.n_steps
-
-    def at(self, layer: int | None) -> list[Reading]:
-        """The reading of each initialisation after a layer, None being the last, where there is one with an R²."""
-        layer = self.n_layers if layer is None else layer
-        there = [layers[layer] for layers in self.draws if layer < len(layers)]
-        return [reading for reading in there if reading.r_squared is not None]
-
-    def band(self) -> pd.DataFrame:
-        """One row per layer: layer, lowest and highest R² of the initialisations (NaN where there is none)."""
-        rows = []
-        for layer in range(self.n_layers + 1):
-            values = [reading.r_squared for reading in self.at(layer)]
-            rows.append((layer, min(values, default=np.nan), max(values, default=np.nan)))  # type: ignore[type-var]
-        return pd.DataFrame(rows, columns=["layer", "lowest", "highest"])
 
 
 def random_weights(
@@ -97,6 +114,24 @@ def random_weights(
             yield result
     except AlterationError as error:
         yield replace(result, problem=str(error))
+
+
+def shuffles(found: Found, view: View) -> Iterator[Draws]:
+    """Probe the vectors of the view's pooling with their lengths shuffled: yields what is known after each draw."""
+    index, lengths = used_sentences(found, replace(view, lengths=Lengths.TRUE))
+    of_folds, pooling, n_layers = folds(found, view, index), view.pooling, found.vectors.n_layers
+    result = Draws(len(index), n_layers)
+
+    def read(layer: int, drawn: NDArray[np.integer]) -> Reading:
+        if pooling is Pooling.POOLER and layer < n_layers:  # which it does not have
+            return Reading(pooling, layer, Readout.VECTOR)
+        reading = read_vector(pooling, layer, found.vectors.of(pooling, layer)[index], drawn, of_folds)
+        return replace(reading, predictions=None)
+
+    for seed in range(DRAWS):
+        drawn = np.asarray(shuffled(lengths, seed), np.int32)
+        result = replace(result, draws=(*result.draws, tuple(read(layer, drawn) for layer in range(n_layers + 1))))
+        yield result
 
 
 def table(found: RandomWeights | None, profile: Profile) -> pd.DataFrame:

@@ -23,6 +23,7 @@ from clsviz.jobs import (
     Encoders,
     Found,
     ModelVectors,
+    drawn,
     measure_showcase,
     measure_texts,
     measure_untrained,
@@ -69,7 +70,9 @@ def main() -> None:
     encoders = Encoders()
     if sys.argv[1:] == ["searches"]:
         with tempfile.TemporaryDirectory(prefix="clsviz-showcase-") as folder:
-            read_searches(models.find(DEFAULT.model), Store(Path(folder)), encoders)
+            elsewhere = Store(Path(folder), shipped=SHOWCASE)  # which knows the random weights
+            for experiment in EXPERIMENTS:
+                read_searches(drawn(models.find(experiment.model), encoders, elsewhere), elsewhere, encoders)
         return
     with tempfile.TemporaryDirectory(prefix="clsviz-showcase-") as folder:
         elsewhere = Store(Path(folder))
@@ -80,10 +83,10 @@ def main() -> None:
             read_norms(of_norms, [*views(of_norms.measurements.n_layers, (Pooling.CLS, Pooling.POOLER)), *controls()])
             read_means(of_means)
             read_vectors(of_vectors, None if is_default else [DEFAULT.view])
+            read_searches(of_norms.weights, elsewhere, encoders)
             if is_default:
                 read_similarity(of_vectors, elsewhere, encoders)
                 read_random_weights(of_vectors, elsewhere, encoders)
-                read_searches(of_norms.weights, elsewhere, encoders)
                 read_examples(encoders.get(of_norms.weights))
 
 
@@ -115,6 +118,8 @@ def read_vectors(found: Found, views_read: list[View] | None = None) -> None:
         _put_last(cache, "profiles", layers.profiles, found, view)
     for view in every:
         analysis.select(found, view, cache=cache)
+        if view.lengths is Lengths.SHUFFLED:
+            _put_last(cache, "shuffles", random_weights.shuffles, found, view.of_all_layers)
         _put_last(cache, "classifications", layers.classifications, found, view)
         breakdown = layers.norm_breakdown(found, view)
         cache.put(analysis.result_key("norm_breakdown", found, view=view), breakdown)

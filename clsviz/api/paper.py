@@ -15,7 +15,7 @@ from clsviz.experiment import Experiment
 from clsviz.jobs import Encoders, Found
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
-from clsviz.settings import Pooling
+from clsviz.settings import DRAWS, Pooling
 from clsviz.sources import models
 from clsviz.statistics.probes import Profile, Readout
 from clsviz.statistics.shape import curve_interval
@@ -119,11 +119,15 @@ def random_weights(experiment: Experiment, row: "Row", store: Store, progress: P
     if name.untrained or models.Imported.parse(experiment.model):
         return []
     assert row.norms is not None  # the same sentences are probed
-    untrained = replace(experiment, model=str(replace(name, untrained=True)))
-    _, found = extract(untrained, Kind.VECTORS, store, progress, Encoders())
-    progress.begin(f"Fitting probes of {models.label(untrained.model)}")
-    *_, profile = analysis.compare.read_vectors(found, experiment.view, row.norms.shown.index)
-    return [profile]
+    encoders, profiles = Encoders(), []
+    _, found = extract(experiment, Kind.VECTORS, store, progress, encoders)
+    for seed in range(DRAWS):
+        vectors = jobs.measure_untrained(seed, experiment, found, store, encoders, progress)
+        progress.begin(f"Fitting probes of random weights, draw {seed + 1} of {DRAWS}")
+        drawn = replace(found, measurements=vectors)
+        *_, profile = analysis.compare.read_vectors(drawn, experiment.view, row.norms.shown.index)
+        profiles.append(profile)
+    return profiles
 
 
 def _error(profile: Profile, layer: int | None) -> float | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz import analysis, export, figures, jobs, words
+from clsviz import analysis, export, jobs, words
 from clsviz.api.inputs import (
     DEFAULT_CORPUS,
     Bar,
@@ -247,14 +247,8 @@ class ProbeResult:
             return classify_task(file, self.found, experiment, opened, encoders, bar)
 
     def plot(self) -> "Figure":
-        """The picture of the page “Where length lives”, a plotly Figure: R² by layer, a line per readout."""
-        figure = figures.layer_lines(
-            export.tables.r_squared_by_layer(self.profile),
-            figures.Palette(),
-            unit=self.experiment.unit,
-            n_layers=self.profile.n_layers,
-        )
-        return figure.update_layout(template="plotly_white", height=450)
+        """The picture of the page “Where length lives”, a plotly Figure: by how much lengths are missed, by layer."""
+        return export.errors(self.profile, self.experiment).update_layout(template="plotly_white", height=450)
 
     def summary(self) -> dict[str, object]:
         """Numbers, controls, settings and fingerprints, ready for JSON: the keys of `clsviz probe --json`."""

@@ -43,6 +43,9 @@ class AnyEncoder(Protocol):
     def measure(self, sentences: Sequence[str]) -> Measurements:
         """The norms of each sentence."""
 
+    def seconds_for(self, sentences: Sequence[str], kind: Kind) -> float:
+        """How long it takes to measure these."""
+
     def vectors(self, sentences: Sequence[str]) -> Vectors:
         """The vectors of each sentence, by pooling and layer."""
 

@@ -2,6 +2,7 @@
 
 import copy
 import threading
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -136,6 +137,14 @@ class Encoder:
             cls_norms=norms[tokens.order, : self.n_layers + 1],
             pooler_norms=norms[tokens.order, self.n_layers + 1 :],
         )
+
+    def seconds_for(self, sentences: Sequence[str], kind: Kind) -> float:
+        """How long it takes to measure these; a few of them go first, since a first call takes longer."""
+        measure = {Kind.NORMS: self.measure, Kind.VECTORS: self.vectors, Kind.MEANS: self.means}[kind]
+        measure(sentences[:4])
+        began = time.perf_counter()
+        measure(sentences)
+        return time.perf_counter() - began
 
     def vectors(self, sentences: Sequence[str] | Tokens, on_batch: Callable[[int], None] | None = None) -> Vectors:
         """The vectors of each sentence, by pooling and layer; otherwise like `measure`."""

@@ -2,7 +2,7 @@ from . import search, similarity, tables
 from .formats import to_csv, to_parquet
 from .groups import Groups, entries_of
 from .paper import markdown
-from .picture import Seen, cells, drawn, legend, picture
+from .picture import Seen, cells, drawn, errors, errors_for_image, legend, picture
 from .report import report
 from .summary import about, link, shape, summary
 from .tables import Table, table
@@ -15,6 +15,8 @@ __all__ = [
     "cells",
     "drawn",
     "entries_of",
+    "errors",
+    "errors_for_image",
     "legend",
     "link",
     "markdown",

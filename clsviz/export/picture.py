@@ -1,4 +1,4 @@
-"""The picture of the main page, to keep or to show elsewhere."""
+"""The pictures of norms and of errors by layer, to keep or to show elsewhere."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,13 +8,16 @@ from numpy.typing import NDArray
 
 from clsviz import analysis, figures, words
 from clsviz.analysis import ViewData
+from clsviz.analysis.random_weights import Draws
 from clsviz.experiment import Experiment
 from clsviz.export import tables
 from clsviz.export.groups import Groups
 from clsviz.export.tables import Table
+from clsviz.figures import static
 from clsviz.jobs import Found
 from clsviz.settings import DEFAULT_OVERLAYS, Overlay
 from clsviz.statistics.lengths import bins, slices
+from clsviz.statistics.probes import Profile
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,3 +94,28 @@ def picture(experiment: Experiment, found: Found, shown: ViewData, seen: Seen | 
     if seen.groups:
         figures.colouring.add(figure, seen.groups.key(shown.index, figures.Palette()))
     return figure
+
+
+def errors(profile: Profile | None, experiment: Experiment, draws: Draws | None = None) -> figures.Figure:
+    """By how much lengths are missed after every layer; draws: of untrained models, or of shuffled lengths."""
+    return figures.errors_by_layer(
+        tables.errors_by_layer(profile, experiment.pooling),
+        figures.Palette(),
+        profile.guess_error if profile else np.nan,
+        unit=experiment.unit,
+        n_layers=profile.n_layers if profile else 1,
+        drawn=draws.band() if draws else None,
+        drawn_name=words.layer_cards.BANDS[experiment.lengths],
+    )
+
+
+def errors_for_image(profile: Profile, experiment: Experiment, draws: Draws | None = None) -> static.Lines:
+    """The same as an image has it."""
+    table, band = tables.errors_by_layer(profile, experiment.pooling), None
+    if draws is not None:
+        drawn = draws.band()
+        name = words.layer_cards.BANDS[experiment.lengths]
+        band = name, drawn["lowest"].to_numpy(float), drawn["highest"].to_numpy(float)
+    values = {str(name): rows["error"].to_numpy(float) for name, rows in table.groupby("line", sort=False)}
+    level = words.layer_cards.GUESSING, profile.guess_error
+    return static.Lines(values, words.layer_cards.axis(experiment.unit), level, band)

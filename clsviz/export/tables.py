@@ -87,6 +87,21 @@ def r_squared_by_layer(profile: Profile | None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["line", "layer", "r_squared", "lowest", "highest"])
 
 
+def errors_by_layer(profile: Profile | None, pooling: Pooling) -> pd.DataFrame:
+    """One row per layer of a vector and of its norm: line, layer, error, r_squared, lower and upper (its 95% interval).
+
+    All are NaN where they are undefined or not there yet. Without a profile there are no rows.
+    """
+    vector = "vector" if profile and profile.is_of_one_vector else words.pooled(pooling)
+    rows = []
+    for name, readout in ((vector, Readout.VECTOR), ("its norm", Readout.NORM)):
+        for layer, reading in enumerate(profile.line(pooling, readout) if profile else []):
+            is_known = reading is not None and reading.r_squared is not None
+            values = (reading.error, reading.r_squared) if reading and is_known else (np.nan, np.nan)
+            rows.append((name, layer, *values, *((reading and reading.interval) or (np.nan, np.nan))))
+    return pd.DataFrame(rows, columns=["line", "layer", "error", "r_squared", "lower", "upper"])
+
+
 def learning_curves(profile: Profile, random: RandomWeights | None) -> Table:
     """One row per point: line, n, r_squared, lower and upper (its 95% interval), of every vector of the last layer."""
     curves = {

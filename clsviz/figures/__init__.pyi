@@ -6,8 +6,10 @@ from .colouring import Key
 from .density import N_BINS, Density, Drawn, drawn, is_dense, n_sampled
 from .layers import small_multiples, thumbnail
 from .lines import (
+    HEIGHT_OF_ERRORS,
     cutoff_lines,
     error_lines,
+    errors_by_layer,
     growth,
     layer_lines,
     layer_path,
@@ -19,6 +21,7 @@ from .search import SEARCH_HEIGHT, ByFifth, by_fifth, exposure_by_fifth
 from .style import Labels, Palette, Points, hover_label, labels_of
 
 __all__ = [
+    "HEIGHT_OF_ERRORS",
     "N_BINS",
     "SEARCH_HEIGHT",
     "Axes",
@@ -38,6 +41,7 @@ __all__ = [
     "empty",
     "erasure",
     "error_lines",
+    "errors_by_layer",
     "exposure_by_fifth",
     "growth",
     "heat_map",

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle, islice
 
 import numpy as np
@@ -16,11 +16,12 @@ from clsviz.figures.style import (
     Palette,
     arrange,
     hover_label,
+    label_beside,
     label_lines,
     layers_axis,
     short_name,
 )
-from clsviz.words import number
+from clsviz.words import layer_cards, number
 
 _FIFTH, _SIXTH = "#9a6fc4", "#219a86"
 """Readable on white and on black; for more lines than the palette has colours."""
@@ -40,14 +41,12 @@ _BAND = "2e"
 """Opacity, in hexadecimal."""
 
 
-_FADED = 0.3
-"""Opacity of lines that are of other settings."""
-
-
 _LOWEST_R_SQUARED, _MARGIN = -0.2, 0.03
 
-_HALF_BAND = 0.004
-"""Added to either side of a band, which a few initialisations that agree would leave invisible."""
+_HALF_BAND = 0.006
+"""Of the axis, added to either side of a band, which a few draws that agree would leave invisible."""
+
+HEIGHT_OF_ERRORS = 380
 
 
 @dataclass(frozen=True)
@@ -60,25 +59,15 @@ class _Style:
 
 
 def layer_lines(
-    table: pd.DataFrame,
-    palette: Palette,
-    *,
-    unit: str = "tokens",
-    n_layers: int | None = None,
-    faded: str = "",
-    random: pd.DataFrame | None = None,
+    table: pd.DataFrame, palette: Palette, *, unit: str = "tokens", n_layers: int | None = None
 ) -> go.Figure:
-    """How well each vector predicts length, by layer, over the range of its folds.
+    """R² of length by layer, over the range of its folds or draws.
 
     table: line, layer, r_squared (NaN if undefined), lowest, highest; a line with one row is drawn as a point.
     n_layers: the last layer, which the table may not have reached yet. Lines get their styles in order of appearance.
-    faded: why they are drawn faintly, to be written over them. random: layer, lowest and highest R² of untrained models
-    (NaN if undefined), which are drawn as a band below the lines.
     """
     last = _last_layer(table, n_layers)
     figure = go.Figure()
-    if random is not None:
-        _add_random(figure, random, palette)
     for (name, rows), style in zip(_groups(table, "line"), _styles(palette), strict=False):
         by_layer = rows.set_index("layer").reindex(range(last + 1))
         layers = by_layer.index.to_numpy()
@@ -92,43 +81,73 @@ def layer_lines(
     shown = table[["r_squared", "lowest"]].to_numpy(float)
     low = max(_LOWEST_R_SQUARED, float(np.nanmin(shown, initial=0)))
     arrange(figure, layers_axis(last), {"title": f"R² of length in {unit}", "range": [low - _MARGIN, 1 + _MARGIN]})
-    if faded:
-        figure.update_traces(opacity=_FADED)
-        place = {"xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False}
-        look = {"bgcolor": palette.background + "b0", "borderpad": 4, "font": {"color": palette.summary, "size": 14}}
-        figure.add_annotation(text=faded, **place, **look)
     return figure.update_layout(hovermode="x unified")
 
 
-def _add_random(figure: go.Figure, random: pd.DataFrame, palette: Palette) -> None:
-    """The band of untrained models, with its name where it begins."""
-    layers, lowest, highest = (random[name].to_numpy(float) for name in ("layer", "lowest", "highest"))
-    band = _band(layers, lowest - _HALF_BAND, highest + _HALF_BAND, palette.other)
-    figure.add_trace(band.update(name="random weights", fillcolor=palette.other + "4d"))
-    figure.add_trace(
-        go.Scatter(
-            x=layers,
-            y=(lowest + highest) / 2,
+def errors_by_layer(
+    table: pd.DataFrame,
+    palette: Palette,
+    guess: float,
+    *,
+    unit: str = "tokens",
+    n_layers: int = 0,
+    drawn: pd.DataFrame | None = None,
+    drawn_name: str = "",
+) -> go.Figure:
+    """By how much lengths are missed after every layer, from 0 up, with the name of each line beside its end.
+
+    table: line, layer, error, r_squared, lower, upper (NaN where undefined), of up to three lines; those of the only
+    vector that there is are points. guess: the error of guessing, a line. n_layers: 0 for vectors from no known layer.
+    drawn: layer, lowest and highest error, least and most R² of several draws, which are a band below the lines.
+    """
+    figure, ends = go.Figure(), list[tuple[str, float, str]]()
+    of_band = [] if drawn is None else drawn["highest"].tolist()
+    highest = 1.12 * max(filter(math.isfinite, [*table["error"].tolist(), guess, *of_band]), default=1.0)
+
+    def add_end(name: str, y: Floats, colour: str) -> None:
+        if len(known := y[np.isfinite(y)]):
+            ends.append((name, float(known[-1]), colour))
+
+    if drawn is not None:
+        layers, *of_draws = (drawn[name].to_numpy(float) for name in ("layer", "lowest", "highest", "least", "most"))
+        middle, thin = (of_draws[0] + of_draws[1]) / 2, _HALF_BAND * highest
+        band = _band(layers, of_draws[0] - thin, of_draws[1] + thin, palette.other)
+        figure.add_trace(band.update(name=drawn_name, fillcolor=palette.other + "4d"))
+        of_draws_told = "%{customdata[0]:.2f} to %{customdata[1]:.2f} (R² %{customdata[2]:.3f} to %{customdata[3]:.3f})"
+        centre = _line(drawn_name, layers, middle, _Style(palette.other, "solid", "circle"))
+        centre.update(
+            mode="lines", line_width=0, customdata=np.stack(of_draws, axis=1), hovertemplate=_with_name(of_draws_told)
+        )
+        figure.add_trace(centre)
+        add_end(drawn_name, middle, palette.other)
+    for (name, rows), style in zip(_groups(table, "line"), _styles(palette), strict=False):
+        layers, y, r_squared, lower, upper = (
+            rows[column].to_numpy(float) for column in ("layer", "error", "r_squared", "lower", "upper")
+        )
+        told = [
+            f"{error:.2f} (R² {value:.3f}{f', {low:.3f} to {high:.3f}' if np.isfinite(low) else ''})"
+            for error, value, low, high in zip(y, r_squared, lower, upper, strict=True)
+        ]
+        line = _line(short_name(name), layers, y, replace(style, dash="solid"), points_only=np.isfinite(y).sum() == 1)
+        figure.add_trace(line.update(text=told, hovertemplate=_with_name("%{text}")))
+        add_end(name, y, style.colour)
+    axis = layers_axis(max(1, n_layers)) if n_layers else {"range": [-1, 0.06], "showticklabels": False, "title": ""}
+    if np.isfinite(guess):
+        look = {"color": palette.summary, "dash": "dot", "width": 1.5}
+        ticks = list(range(-1, max(1, n_layers) + 2))
+        figure.add_scatter(
+            x=ticks,
+            y=[guess] * len(ticks),
+            name=layer_cards.GUESSING,
             mode="lines",
-            line={"width": 0},
-            name="random weights",
-            showlegend=False,
-            customdata=np.stack([lowest, highest], axis=1),
-            hovertemplate=_with_name("R² %{customdata[0]:.3f} to %{customdata[1]:.3f}"),
+            line=look,
+            hovertemplate=_with_name("%{y:.2f}"),
         )
-    )
-    if np.isfinite(lowest).any():
-        at = np.flatnonzero(np.isfinite(lowest))[0]
-        figure.add_annotation(
-            text="random weights",
-            x=layers[at],
-            y=lowest[at],
-            yshift=-4,
-            xanchor="left",
-            yanchor="top",
-            showarrow=False,
-            font={"color": palette.other, "size": 13},
-        )
+        add_end(layer_cards.GUESSING, np.array([guess]), palette.summary)
+    fixed = {"fixedrange": True}
+    arrange(figure, axis | fixed, {"title": layer_cards.axis(unit), "range": [0, highest]} | fixed)
+    label_beside(figure, ends, (0, highest))
+    return figure.update_layout(hovermode="x unified", height=HEIGHT_OF_ERRORS)
 
 
 def learning_curves(table: pd.DataFrame, palette: Palette) -> go.Figure:
@@ -252,7 +271,12 @@ def relative_depth(
     if guess is not None:
         look = {"color": palette.summary, "dash": "dot", "width": 1.5}
         figure.add_scatter(
-            x=[0, 1], y=[guess, guess], name="guessing", mode="lines", line=look, hovertemplate=_with_name("%{y:.3~f}")
+            x=[0, 1],
+            y=[guess, guess],
+            name=layer_cards.GUESSING,
+            mode="lines",
+            line=look,
+            hovertemplate=_with_name("%{y:.3~f}"),
         )
     for (name, rows), style in zip(_groups(table, "model"), cycle(islice(_styles(palette), _MOST_LINES)), strict=False):
         line = _line(

@@ -1,6 +1,5 @@
 """Exposure and recall of a search, by fifths of the searched texts' lengths."""
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from clsviz.figures.style import SMALL, Palette, arrange, hover_label
+from clsviz.figures.style import SMALL, Palette, arrange, hover_label, label_beside
 from clsviz.statistics.exposure import Ranking
 
 SEARCH_HEIGHT = 520
@@ -22,9 +21,8 @@ TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 _BELOW = 0.32
 """The share of the height that recall takes."""
 
-_ROOM, _LABEL, _LONGEST_LINE, _LONGEST_SPAN = 92, 0.13, 12, 7
-"""Pixels beside the picture for labels, the share of the upper part's height that one takes, and the letters that a
-phone has room for in one line of a label and below a fifth."""
+_LABEL, _LONGEST_SPAN = 0.13, 7
+"""The share of the upper part's height that a label takes, and the letters that a phone has room for below a fifth."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +48,16 @@ def by_fifth(rankings: Mapping[str, Ranking]) -> list[ByFifth]:
     ]
 
 
-def exposure_by_fifth(rows: Sequence[ByFifth], spans: Sequence[str], palette: Palette) -> go.Figure:
+def exposure_by_fifth(
+    rows: Sequence[ByFifth], spans: Sequence[str], palette: Palette, *, height: int = SEARCH_HEIGHT
+) -> go.Figure:
     """Exposure over the fifths on a logarithmic axis with a line at 1, and recall below it; a label at each line's end.
 
-    rows: up to five. spans: the token range of each fifth, shortest first.
+    rows: up to six. spans: the token range of each fifth, or its name, shortest first.
     """
     figure = make_subplots(rows=2, cols=1)
-    colours = (palette.points, palette.line, palette.summary, palette.own, palette.other)
+    unit = " tokens" if spans[0][:1].isdigit() else ""
+    colours = (palette.points, palette.line, palette.summary, palette.own, palette.other, palette.points)
     for row, colour in zip(rows, colours, strict=False):
         exposure = [None if value is None else max(value, LEAST_EXPOSURE) for value in row.exposure]
         ends = [
@@ -84,8 +85,8 @@ def exposure_by_fifth(rows: Sequence[ByFifth], spans: Sequence[str], palette: Pa
                 "color": f"{colour}8c",
             },
             customdata=[[value, text] for value, text in zip(row.exposure, told, strict=True)],
-            hovertemplate="%{x} tokens: %{customdata[0]:.2f} times its share (%{customdata[1]})"
-            "<extra>%{fullData.name}</extra>",
+            hovertemplate=f"%{{x}}{unit}: "
+            "%{customdata[0]:.2f} times its share (%{customdata[1]})<extra>%{fullData.name}</extra>",
             row=1,
             col=1,
         )
@@ -96,7 +97,7 @@ def exposure_by_fifth(rows: Sequence[ByFifth], spans: Sequence[str], palette: Pa
             mode="lines+markers",
             line=line,
             marker={"color": colour, "size": 5},
-            hovertemplate="%{x} tokens: recall %{y:.0%}<extra>%{fullData.name}</extra>",
+            hovertemplate=f"%{{x}}{unit}: recall %{{y:.0%}}<extra>%{{fullData.name}}</extra>",
             row=2,
             col=1,
         )
@@ -112,46 +113,15 @@ def exposure_by_fifth(rows: Sequence[ByFifth], spans: Sequence[str], palette: Pa
         xaxis2={"title": "Tokens of the searched text, by fifths", "type": "category", "fixedrange": True}
         | {"tickangle": 0, "tickfont": SMALL, "zeroline": False},
         xaxis={"matches": "x2", "anchor": "y"},
-        showlegend=False,
-        height=SEARCH_HEIGHT,
-        margin={"l": 8, "r": _ROOM, "t": 12, "b": 8},
+        height=height,
     )
     ticks = [span.replace("–", "–<br>") if len(span) > _LONGEST_SPAN else span for span in spans]
     figure.update_xaxes(tickvals=[*spans], ticktext=ticks)
     figure.add_hline(y=1, line={"color": palette.summary, "width": 1, "dash": "dot"}, row=1, col=1)
     last = [next((value for value in row.exposure[::-1] if value is not None), None) for row in rows]
-    places = [math.log10(max(value or 1.0, LEAST_EXPOSURE)) for value in last]
-    for row, y, colour in zip(rows, _apart(places, _LABEL * (high - low), high), colours, strict=False):
-        figure.add_annotation(
-            text=_in_two_lines(row.name),
-            x=1,
-            xref="paper",
-            y=y,
-            yref="y",
-            xanchor="left",
-            align="left",
-            showarrow=False,
-            font={"color": colour, "size": 12},
-        )
+    labels = [
+        (row.name, math.log10(max(value or 1.0, LEAST_EXPOSURE)), colour)
+        for row, value, colour in zip(rows, last, colours, strict=False)
+    ]
+    label_beside(figure, labels, (low, high), _LABEL)
     return figure
-
-
-def _apart(places: Sequence[float], least: float, highest: float) -> list[float]:
-    """The places, moved as little as keeps them `least` apart: up, and down again where that is beyond the highest."""
-    order = sorted(range(len(places)), key=places.__getitem__)
-    moved = [*places]
-    for before, after in itertools.pairwise(order):
-        moved[after] = max(moved[after], moved[before] + least)
-    limit = highest
-    for at in order[::-1]:
-        moved[at] = min(moved[at], limit)
-        limit = moved[at] - least
-    return moved
-
-
-def _in_two_lines(name: str) -> str:
-    """A name for the room beside the picture."""
-    first, _, second = name.partition(", ")
-    if not second and len(name) > _LONGEST_LINE and " " in name:
-        first, _, second = name.partition(" ")
-    return f" {hover_label(first, 1)}" + (f"<br> {hover_label(second, 1)}" if second else "")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.figures.search import LEAST_EXPOSURE, TICKS, ByFifth
-from clsviz.figures.style import Palette, least_range
+from clsviz.figures.style import Palette, apart, least_range
 from clsviz.statistics.intervals import LEAST_TOLD
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ _DOTS = 100
 
 _MOST_LINES = 2
 
+_ROOM_BESIDE, _LABEL, _LONGEST_LINE = 0.14, 0.1, 12
+"""Shares of the width that names beside a picture take, and of the axis that one takes; the letters of one line."""
+
 _WIDTHS = {"normal": 0.6, "bold": 0.7}
 """Of most letters, as shares of the size of their font."""
 
@@ -41,11 +44,15 @@ class Exposures:
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """A value by layer, from 0 on, for each line by its name; NaN where it is unknown. level: a line with its name."""
+    """A value by layer, from 0 on, for each line by its name; NaN where it is unknown. level: a line with its name.
+
+    band: its name, and the lowest and the highest value by layer.
+    """
 
     values: Mapping[str, NDArray[np.float64]]
     title: str
     level: tuple[str, float]
+    band: tuple[str, NDArray[np.float64], NDArray[np.float64]] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +99,8 @@ def image(
     if isinstance(scatter, Exposures):
         _draw_exposures(figure, scatter, palette, left + 0.055, right, top)
     elif isinstance(scatter, Lines):
-        _draw_lines(_axes(figure, left, right, top, "Layer (0: embeddings)", scatter.title), scatter, palette)
+        axes = _axes(figure, left, right - _ROOM_BESIDE, top, "Layer (0: embeddings)", scatter.title)
+        _draw_lines(axes, scatter, palette)
     elif scatter is not None and len(scatter.lengths):
         axes = _axes(figure, left, right, top, scatter.length_title, scatter.norm_title)
         n = len(scatter.lengths)
@@ -137,27 +145,30 @@ def _axes(figure: "Figure", left: float, right: float, top: float, x_title: str,
 
 
 def _draw_lines(axes: "Axes", drawn: Lines, palette: Palette) -> None:
-    """Each line with its name above its end, and the level."""
-    name, level = drawn.level
-    axes.axhline(level, color=palette.summary, linewidth=2, linestyle=":")
-    look: dict[str, Any] = {"fontsize": 17, "weight": "bold", "va": "bottom", "parse_math": False}
-    axes.text(-0.2, 1.02 * level, name, color=palette.summary, ha="left", **look)
-    ends: list[tuple[str, float, float, str]] = []
-    for (name, values), colour in zip(drawn.values.items(), (palette.points, palette.line, palette.own), strict=False):
-        known = np.flatnonzero(np.isfinite(values))
+    """Each line, the level and the band, with their names beside their ends."""
+    lines = [
+        (name, values, colour)
+        for (name, values), colour in zip(drawn.values.items(), (palette.points, palette.line), strict=False)
+    ]
+    ends = [(drawn.level[0], np.array([drawn.level[1]]), palette.summary), *lines]
+    axes.axhline(drawn.level[1], color=palette.summary, linewidth=2, linestyle=":")
+    if drawn.band is not None:
+        name, lowest, highest = drawn.band
+        axes.fill_between(range(len(lowest)), lowest, highest, color=palette.other, alpha=0.35, linewidth=3)
+        ends.append((name, (lowest + highest) / 2, palette.other))
+    for _, values, colour in lines:
         axes.plot(values, color=colour, linewidth=3, marker="o", markersize=8)
-        if len(known):
-            ends.append((name, float(known[-1]), float(values[known[-1]]), colour))
     n_layers = max((len(values) for values in drawn.values.values()), default=1) - 1
-    highest = max([level, *(float(np.nanmax(values, initial=0)) for values in drawn.values.values())])
+    top = 1.12 * max(float(np.nanmax(values, initial=1e-9)) for _, values, _ in ends)
     axes.set_xlim(-0.3, n_layers + 0.3)
-    axes.set_ylim(0, 1.15 * highest)
+    axes.set_ylim(0, top)
     axes.locator_params(axis="x", integer=True)
-    below = -np.inf
-    for name, x, y, colour in sorted(ends, key=lambda end: end[2]):
-        height = max(y + 0.03 * highest, below + 0.09 * highest)
-        axes.text(x, height, name, color=colour, ha="right", **look)
-        below = height
+    known = [(name, values[np.isfinite(values)], colour) for name, values, colour in ends if np.isfinite(values).any()]
+    places = apart([float(values[-1]) for _, values, _ in known], _LABEL * top, top)
+    for (name, _, colour), y in zip(known, places, strict=True):
+        look: dict[str, Any] = {"fontsize": 15, "weight": "bold", "va": "center", "parse_math": False}
+        in_two_lines = name.replace(" ", "\n", 1) if len(name) > _LONGEST_LINE else name
+        axes.text(n_layers + 0.4, y, in_two_lines, color=colour, linespacing=0.95, **look)
 
 
 def _draw_exposures(

@@ -1,6 +1,7 @@
 """What all pictures share: colours, hover labels, points, and axes."""
 
 import html
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -158,6 +159,53 @@ def label_lines(
             font={"color": colour, "size": 13},
         )
     figure.update_layout(showlegend=False, yaxis={"range": [*span]})
+
+
+ROOM_BESIDE, _LONGEST_LINE = 92, 12
+"""Pixels beside a picture for the names of its lines, and the letters that one line of a name has there."""
+
+
+def label_beside(
+    figure: go.Figure,
+    ends: Sequence[tuple[str, float, str]],
+    span: tuple[float, float],
+    share: float = 0.1,
+) -> None:
+    """Write the names of lines to the right of the picture, none over another, in place of a legend.
+
+    ends: name, height of the end, as the axis has it, and colour. span: of the axis. share: of it, that a name takes.
+    """
+    for (name, _, colour), y in zip(
+        ends, apart([y for _, y, _ in ends], share * (span[1] - span[0]), span[1]), strict=True
+    ):
+        first, _, second = name.partition(", ")
+        if not second and len(name) > _LONGEST_LINE and " " in name:
+            first, _, second = name.partition(" ")
+        figure.add_annotation(
+            text=f" {hover_label(first, 1)}" + (f"<br> {hover_label(second, 1)}" if second else ""),
+            x=1,
+            xref="paper",
+            y=y,
+            yref="y",
+            xanchor="left",
+            align="left",
+            showarrow=False,
+            font={"color": colour, "size": 12},
+        )
+    figure.update_layout(showlegend=False, margin={"l": 8, "r": ROOM_BESIDE, "t": 12, "b": 8})
+
+
+def apart(places: Sequence[float], least: float, highest: float) -> list[float]:
+    """The places, moved as little as keeps them `least` apart: up, and down again where that is beyond the highest."""
+    order = sorted(range(len(places)), key=places.__getitem__)
+    moved = [*places]
+    for before, after in itertools.pairwise(order):
+        moved[after] = max(moved[after], moved[before] + least)
+    limit = highest
+    for at in order[::-1]:
+        moved[at] = min(moved[at], limit)
+        limit = moved[at] - least
+    return moved
 
 
 def layers_axis(last: int) -> dict[str, Any]:

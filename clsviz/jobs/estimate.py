@@ -54,6 +54,12 @@ LOAD_SECONDS = 4.0
 RATE_OF_VECTORS = 0.8
 """The speed of measuring vectors, relative to norms: the last layer is computed in full, and everything is pooled."""
 
+N_TRIED = 32
+"""Sentences that are measured to learn how long others like them take; their mean length is about that of all."""
+
+TRIAL_SECONDS = 3.0
+"""How long that is waited for: something else may be measured meanwhile."""
+
 TYPICAL_CHARACTERS = 75
 """Mean length of a sentence in the built-in corpora."""
 

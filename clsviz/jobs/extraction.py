@@ -7,16 +7,26 @@ import json
 import os
 import threading
 from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clsviz.errors import ModelError, StoreError
+from clsviz.errors import ClsvizError, ModelError, StoreError
 from clsviz.experiment import Experiment
 from clsviz.jobs.drawn import RedrawnError, drawn, encoder_of, identified
-from clsviz.jobs.estimate import LOAD_SECONDS, RATE_OF_VECTORS, TYPICAL_CHARACTERS, Cost, Machine, operations_of
+from clsviz.jobs.estimate import (
+    LOAD_SECONDS,
+    N_TRIED,
+    RATE_OF_VECTORS,
+    TRIAL_SECONDS,
+    TYPICAL_CHARACTERS,
+    Cost,
+    Machine,
+    operations_of,
+)
 from clsviz.jobs.imports import check_asked, check_found, max_length
 from clsviz.jobs.share import Share, Worker
 from clsviz.jobs.worker_process import Encoders
@@ -209,7 +219,7 @@ class Extraction:
             else:
                 if weights:
                     found = self._find(weights, sample, progress)
-                    return Cost(self.seconds(found, found.n_missing))
+                    return Cost(self.seconds(found, found.n_missing, has_trial=True))
                 n_sentences = sample.n_sentences
         return Cost(seconds + self._measuring_seconds(weights, n_sentences, TYPICAL_CHARACTERS), megabytes)
 
@@ -259,10 +269,30 @@ class Extraction:
         """Sentences a second at which this model was last measured here, in this precision; None if it was not."""
         return self._measured_rate(self.weights, self.kind)
 
-    def seconds(self, found: Found, n_sentences: int) -> float:
-        """About how long it takes to measure so many sentences like those that were found."""
+    def seconds(self, found: Found, n_sentences: int, *, has_trial: bool = False) -> float:
+        """About how long it takes to measure so many sentences like those that were found.
+
+        has_trial: whether to measure a few of them first, if the model is in memory: how fast it is depends on their
+        lengths, and on what else the machine does.
+        """
         n_characters = float(np.mean([*map(len, found.sentences)]))
-        return self._measuring_seconds(found.weights, n_sentences, n_characters)
+        seconds = self._measuring_seconds(found.weights, n_sentences, n_characters)
+        if not has_trial or n_sentences < 10 * N_TRIED or not self._encoders.has(found.weights, found.precision):
+            return seconds
+        n = max(8, int(N_TRIED * min(1.0, TYPICAL_CHARACTERS / max(n_characters, 1.0))))  # long ones take longer
+        some = found.sentences[:: -(-len(found.sentences) // n)]
+
+        def measure() -> float:
+            encoder = encoder_of(found.weights, self._encoders, self._store, found.precision)
+            return encoder.seconds_for(some, self.kind)
+
+        trial = ThreadPoolExecutor(1, "trial")
+        try:
+            return trial.submit(measure).result(TRIAL_SECONDS) * n_sentences / len(some)
+        except (TimeoutError, ClsvizError):  # whoever measures all gets the error
+            return seconds
+        finally:
+            trial.shutdown(wait=False)
 
     def _weights_here(self) -> models.Weights | None:
         try:

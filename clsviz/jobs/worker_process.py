@@ -205,7 +205,7 @@ class RemoteEncoder:
     """
 
     tokens, framed_tokens = _remote("tokens"), _remote("framed_tokens")
-    measure, means, vectors = _remote("measure"), _remote("means"), _remote("vectors")
+    measure, means, vectors, seconds_for = map(_remote, ("measure", "means", "vectors", "seconds_for"))
     cls_and_pooler, cls_by_layer, pooler_steps = map(_remote, ("cls_and_pooler", "cls_by_layer", "pooler_steps"))
 
     max_length: int

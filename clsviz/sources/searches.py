@@ -24,7 +24,7 @@ from clsviz.sources import segmentation, tables
 from clsviz.sources.catalogue import CORPORA, Corpus, Shipped, is_own, is_upload, label
 from clsviz.sources.files import Table
 from clsviz.sources.local_files import place_of
-from clsviz.sources.sampling import fetch_sample
+from clsviz.sources.sampling import fetch_sample, values_beside
 from clsviz.sources.uploads import upload_label
 
 FEWEST_SEARCHES = 100
@@ -93,7 +93,7 @@ def find_searches(
         opened = tables.open_table(*place_of(selection, folder), reading=selection.reading)
         name, column = opened.name, selection.column or next(iter(opened.columns), "")
         selection = replace(selection, column=column, reading=opened.reading)
-        titles = titles or ("" if judged else _title_column(opened, column))
+        titles = titles or ("" if judged else _title_column(opened.columns, column))
         texts = _filled(opened, column, progress)
         columns = {found: _cells(opened, found, progress) for found in {titles, ID_COLUMN} & {*opened.fields}}
         if not (titles or judged or opened.columns):
@@ -101,7 +101,10 @@ def find_searches(
     else:
         whole = replace(selection, segmentation=Segmentation.NONE)
         sample = fetch_sample(whole, most_texts, seed, folder, progress)
-        selection, texts, columns = sample.corpus.selection, sample.sentences, {}
+        selection, texts, fields = sample.corpus.selection, sample.sentences, sample.corpus.fields
+        titles = titles or ("" if judged else _title_column(fields, selection.column))
+        beside = {titles, ID_COLUMN if judged else ""} & {*fields}
+        columns = {one: values_beside(sample, whole, seed, one, folder, progress) for one in beside}
     selection = replace(selection, segmentation=Segmentation.NONE)
     if judged is not None:
         found = _judged(selection, judged, texts, columns.get(ID_COLUMN), name, progress)
@@ -204,10 +207,9 @@ def _in_order(selection: Selection, texts: Sequence[str], name: str, seed: int, 
     return of_windows(sentences, selection, name, seed)
 
 
-def _title_column(opened: Table, column: str) -> str:
-    """The column that is called as titles tend to be, or ""."""
-    text = column or next(iter(opened.columns), "")
-    names = {name.strip().casefold(): name for name in opened.columns if name != text}
+def _title_column(columns: Iterable[str], text: str) -> str:
+    """The column that is called as titles tend to be, or ""; text: the one that is searched."""
+    names = {name.strip().casefold(): name for name in columns if name != text}
     return next((names[name] for name in TITLE_COLUMNS if name in names), "")
 
 
@@ -231,7 +233,12 @@ def _cells(opened: Table, column: str, progress: Progress) -> list[str]:
 
 
 def _judged(
-    selection: Selection, path: Path, texts: Sequence[str], ids: list[str] | None, name: str, progress: Progress
+    selection: Selection,
+    path: Path,
+    texts: Sequence[str],
+    ids: Sequence[str | None] | None,
+    name: str,
+    progress: Progress,
 ) -> Searches:
     """Searches of a file for texts of a corpus; ids: of the texts, if it has them."""
     opened = tables.open_table(path, upload_label(path.name, path.parent) if is_upload(path.name) else "")

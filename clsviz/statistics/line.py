@@ -139,7 +139,7 @@ def explain_undefined_of(n: int, ends: tuple[float, float], mean: float, sd: flo
         raise UndefinedFitError(f"{same}, and through one length there is no line.")
     if sd <= ROUNDING * mean:
         same = f"{n:,} sentences ({mean:#.5g})"
-        raise UndefinedFitError(f"The norm is the same for all {same}, so there is nothing for length to explain.")
+        raise UndefinedFitError(f"The norm is the same for all {same}, so there are no differences to account for.")
 
 
 def fit(

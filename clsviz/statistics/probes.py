@@ -143,10 +143,17 @@ class Profile:
     @property
     def best(self) -> Reading | None:
         """The reading of the whole [CLS] vector with the highest R², the earliest on a tie; None if there is none."""
-        made = [
-            reading for reading in self.line(Pooling.CLS, Readout.VECTOR) if reading and reading.r_squared is not None
-        ]
+        return self.best_of(Pooling.CLS)
+
+    def best_of(self, pooling: Pooling) -> Reading | None:
+        """The same of another vector."""
+        made = [reading for reading in self.line(pooling, Readout.VECTOR) if reading and reading.r_squared is not None]
         return max(made, key=lambda reading: reading.r_squared or 0.0, default=None)
+
+    def is_read(self, pooling: Pooling) -> bool:
+        """Whether a vector is read whole after every layer that has it; its norms are read before."""
+        steps = [step for step in self.steps if step[0] is pooling and step[2] is Readout.VECTOR]
+        return all(step in self.readings for step in steps)
 
     @property
     def is_complete(self) -> bool:

@@ -53,7 +53,7 @@ CLASSES = {
     "clsviz.statistics.retrieval": "LengthBias Chance",
     "clsviz.statistics.exposure": "Fifth Ranking FixResult",
     "clsviz.analysis.layers": "SentLen NormBreakdown Projected",
-    "clsviz.analysis.random_weights": "RandomWeights",
+    "clsviz.analysis.random_weights": "Draws RandomWeights",
     "clsviz.analysis.search": "Similarity Way Joined",
     "clsviz.analysis.neighbours": "Neighbours",
     "clsviz.analysis.search_test": "SearchTest Ranker Consequences Advice Correction Example FoundText Threshold",
@@ -193,13 +193,16 @@ class ResultCache:
 
 
 def write(folder: Path, key: ResultKey, value: object) -> Path:
-    """Write a result into a folder; raises StoreError, and TypeError if it is none."""
+    """Write a result into a folder, in place of an earlier one; raises StoreError, and TypeError if it is none."""
     arrays: Arrays = {}
     about = {"key": key.text, "result": to_json(value, arrays)}
     content = safetensors.save(arrays, metadata={"clsviz": json.dumps(about)})
     path = folder / f"{key.digest}-{hashlib.sha256(content).hexdigest()[:16]}.safetensors"
     with new_file(path) as temporary:
         temporary.write_bytes(content)
+    for before in folder.glob(f"{key.digest}-*.safetensors"):
+        if before != path:
+            before.unlink(missing_ok=True)
     return path
 
 

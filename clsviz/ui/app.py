@@ -9,6 +9,7 @@ import streamlit as st
 
 from clsviz import words
 from clsviz.errors import SettingError
+from clsviz.ui import first_steps
 from clsviz.ui.compare_models.page import page as compare_models
 from clsviz.ui.first_steps import Example
 from clsviz.ui.inside_the_model import page as inside_the_model
@@ -80,8 +81,10 @@ def main(examples: Callable[[], list[Example]] = list) -> None:
 
     session.link_pages_by(link)
     session.offer(examples)
+    st.session_state.tour_leads_to = pages[at + 1] if at + 1 < len(pages) else None
     with body:
         page.run()
+        first_steps.show_tour_of_page(at)
     is_drawn = True
     # The other links stay as the page wrote them: written here once more, they would go and come at its next change.
     link_next(session.query() or written)

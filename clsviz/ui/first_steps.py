@@ -1,6 +1,7 @@
-"""For who is new: a tour of the main page, and examples to open. Neither takes anything until it is asked for."""
+"""For who is new: a tour of the pages, and examples to open. Neither takes anything until it is asked for."""
 
 import html
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -26,28 +27,57 @@ _FRESH_SECONDS = 60.0
 
 
 def tour_button() -> None:
-    """Starts the tour: five steps, each about one thing on the page, which is framed and seen."""
+    """Starts the tour: five steps, each about one thing on the page, which is framed and seen; then the other pages."""
     st.button("Tour", icon=":material/tour:", type="tertiary", key="tour_start", on_click=_go, args=[1])
 
 
 def show_tour() -> None:
-    """The step that the visitor is at, if the tour is on."""
+    """The step that the visitor is at on the main page, if the tour is on."""
     at, steps = st.session_state.get("tour", 0), words.tour.STEPS
     if not 1 <= at <= len(steps):
         return
-    title, text = steps[at - 1]
-    framed = ", ".join(f".st-key-{key}" for key in _FRAMED[at - 1])
-    st.html(f"<style>{framed} {{ outline: 3px solid {_FRAME}; outline-offset: 3px; border-radius: 4px; }}</style>")
+
+    def lead_on() -> None:
+        st.button("Back", key="tour_back", disabled=at == 1, on_click=_go, args=[at - 1])
+        if at < len(steps):
+            st.button("Next", key="tour_next", type="primary", on_click=_go, args=[at + 1])
+        else:
+            _link_to_next_page()
+
+    _show_step(at, *steps[at - 1], _FRAMED[at - 1], lead_on)
+
+
+def show_tour_of_page(at: int) -> None:
+    """The one step of a page after the main one, if the tour is on; at: where the page stands in the story, from 0."""
+    if at and st.session_state.get("tour", 0):
+        _show_step(len(words.tour.STEPS) + at, *words.tour.PAGES[at - 1], ("answer",), _link_to_next_page)
+
+
+def _link_to_next_page() -> None:
+    following = st.session_state.get("tour_leads_to")
+    if following is None:
+        st.button("Done", key="tour_next", type="primary", on_click=_go, args=[0])
+    else:
+        st.page_link(
+            following,
+            label=f"Next: {following.title}",
+            icon=":material/arrow_forward:",
+            icon_position="right",
+            query_params=session.query(),
+        )
+
+
+def _show_step(number: int, title: str, text: str, framed: Sequence[str], lead_on: Callable[[], None]) -> None:
+    n_steps = len(words.tour.STEPS) + len(words.tour.PAGES)
+    keys = ", ".join(f".st-key-{key}" for key in framed)
+    st.html(f"<style>{keys} {{ outline: 3px solid {_FRAME}; outline-offset: 3px; border-radius: 4px; }}</style>")
     with st.container(border=True, key="tour_box", horizontal=True, vertical_alignment="bottom"):
-        st.markdown(f"**{at} of {len(steps)} · {title}**  \n{text}", width="stretch")
+        st.markdown(f"**{number} of {n_steps} · {title}**  \n{text}", width="stretch")
         with st.container(horizontal=True, width="content", vertical_alignment="center", gap="xsmall"):
-            is_last = at == len(steps)
-            if not is_last:
+            if number < n_steps:
                 st.button("End", key="tour_end", type="tertiary", on_click=_go, args=[0])
-            st.button("Back", key="tour_back", disabled=at == 1, on_click=_go, args=[at - 1])
-            after = 0 if is_last else at + 1
-            st.button("Done" if is_last else "Next", key="tour_next", type="primary", on_click=_go, args=[after])
-        assist.bring_into_view(_FRAMED[at - 1], f"step {at}", below="tour_box")
+            lead_on()
+        assist.bring_into_view(framed, f"step {number}", below="tour_box")
 
 
 def _go(step: int) -> None:

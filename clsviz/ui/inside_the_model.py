@@ -80,18 +80,22 @@ def page() -> None:
         answer, numbers = words.anatomy.answer(anatomy), words.anatomy.in_numbers(anatomy)
     layout.head(question, answer, numbers, terms=words.glossary.INSIDE_THE_MODEL)
     if weights is None or anatomy is None:
+        _show_before()
         return
     own.line()
     typed = own.typed()
     sentence = next(iter(typed), CHECK_EXAMPLE)
     check = own.try_sentences("pooler_check", weights, [sentence], partial(analysis.typed.check, sentence=sentence))
+    last: tuple[str, Check] | None = st.session_state.get("check_last")
+    if check is not None:
+        st.session_state.check_last = weights.fingerprint, check
+    elif last is not None and last[0] == weights.fingerprint and own.is_measuring("pooler_check"):
+        check = last[1]  # of the sentence before: nothing need flicker as one types
     groups, steps = anatomy.group_table(), words.anatomy.steps(anatomy, check) if check else []
-    plot.show(
-        figures.way_of_cls(groups, steps, chart.palette()),
-        key="way",
-        alt=words.anatomy.way(steps, groups, weights.label),
-        height=_HEIGHT_OF_AXES + _HEIGHT_OF_BAR * (anatomy.architecture.n_layers or len(groups)) + 3 * _HEIGHT_OF_BAR,
-    )
+    figure, alt = figures.way_of_cls(groups, steps, chart.palette()), words.anatomy.way(steps, groups, weights.label)
+    height = _HEIGHT_OF_AXES + _HEIGHT_OF_BAR * (anatomy.architecture.n_layers or len(groups)) + 3 * _HEIGHT_OF_BAR
+    st.session_state.way_before = figure, alt, height
+    plot.show(figure, key="way", alt=alt, height=height, is_dimmed=check is not None and check.sentence != sentence)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         own.offer_for_link()
         _downloads(experiment, weights, anatomy, check)
@@ -103,6 +107,15 @@ def page() -> None:
         _box(words.anatomy.norm_title(check), "direction", partial(_show_direction, check))
     _box(words.anatomy.parameters_title(anatomy), "parameters", partial(_show_parameters, anatomy, weights.label))
     _box(words.anatomy.facts_title(anatomy), "facts", partial(_show_facts, anatomy, weights))
+
+
+def _show_before() -> None:
+    """The picture of the model before, dimmed, while the one that was chosen is not here."""
+    if before := st.session_state.get("way_before"):
+        figure, alt, height = before
+        told = words.waiting.SETTINGS_BEFORE
+        plot.show(figure, key="way", alt=f"{told}. {alt}", height=height, is_dimmed=True)
+        st.caption(escape(f"{told}."))
 
 
 def _box(title: str, key: str, draw: Callable[[], object]) -> None:

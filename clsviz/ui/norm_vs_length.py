@@ -9,11 +9,13 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from clsviz import analysis, export, figures, words
+from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
-from clsviz.jobs import Analysis, Extraction, Found, MeasuringJob, kind_of_norms, measurement_key
+from clsviz.jobs import Analysis, Extraction, Found, MeasuringJob, State, kind_of_norms, measurement_key
 from clsviz.measurements import MAX_LENGTH, Kind, Means, Measurements
 from clsviz.settings import Lengths, Overlay, Pooling
 from clsviz.sources import models
+from clsviz.statistics import similarity
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.lengths import lengths_in, slices
 from clsviz.store.outline import read_outline
@@ -43,23 +45,26 @@ _PATIENCE_SECONDS = 0.25
 
 _HEIGHT_OF_CUTOFFS = 360
 
+_N_NEIGHBOURS = 10
+
 
 def page() -> None:
     """Draw the page; a change of the view draws the picture, and nothing else, anew."""
     _, (job, *others) = watching.begin(PAGE, others=_wanted)
-    untrained = others[0] if others else None
+    vectors = next((other for other in others if other.work.kind is Kind.VECTORS), None)
+    untrained = next((other for other in others if other is not vectors), None)
     sidebar.show(job, has_presets=True)
 
     def is_active() -> bool:
-        is_measuring = job.state.is_active or (untrained is not None and untrained.state.is_active)
+        is_measuring = any(one.state.is_active for one in (job, *others))
         return is_measuring or colouring.is_coming(job.work.found, session.experiment())
 
     def news() -> object:
-        of_points = watching.news_of_points(job), untrained and watching.news(untrained)
+        of_points = watching.news_of_points(job), [watching.news(other) for other in others]
         return of_points, colouring.news(job.work.found, session.experiment())
 
     redrawn.show(
-        lambda: _picture(job, untrained),
+        lambda: _picture(job, untrained, vectors),
         lambda: [measurement_key(*wanted) for wanted in _wanted(session.experiment())],
         is_active,
         news,
@@ -69,16 +74,21 @@ def page() -> None:
 
 
 def _wanted(experiment: Experiment) -> list[tuple[Experiment, Kind]]:
-    """What is measured: the norms and, where the box about averaging is open, those of the untrained model."""
+    """What is measured: the norms, and what the open boxes take: the untrained model's, and vectors for neighbours."""
     wanted = [(experiment, kind_of_norms(experiment))]
     name = models.Name.parse(experiment.model)
     if st.session_state.get("averaging") and experiment.pooling is Pooling.MEAN and not name.untrained:
         wanted.append((replace(experiment, model=str(replace(name, untrained=True))), Kind.MEANS))
+    if st.session_state.get("neighbours"):
+        wanted.append((experiment, Kind.VECTORS))
     return wanted
 
 
-def _picture(job: MeasuringJob, untrained: MeasuringJob | None) -> None:
-    """The answer, the picture with its controls, and what can be done with it; untrained: the control's job, if any."""
+def _picture(job: MeasuringJob, untrained: MeasuringJob | None, vectors: MeasuringJob | None) -> None:
+    """The answer, the picture with its controls, and what can be done with it.
+
+    untrained, vectors: the jobs of the control of averaging, and of the neighbours of a sentence, if they are wanted.
+    """
     experiment = view.fit(job.work.found, _POOLINGS)
     is_imported = words.is_imported(experiment)
     chart.follow(experiment)
@@ -123,6 +133,8 @@ def _picture(job: MeasuringJob, untrained: MeasuringJob | None) -> None:
         _tools(experiment, found, shown, points, query)
         selection.show_search(found, shown, experiment)
         selection.show(experiment, found, shown, selected, share.file_name(experiment, found))
+        if len(selected) == 1 and not is_imported:
+            _neighbours(vectors, int(shown.index[selected[0]]), experiment)
     if typed is not None:
         own.offer_for_link()
         of = typed.sentences, typed.tokens, typed.lengths, typed.norms, typed.measurements.truncated
@@ -161,8 +173,10 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found | None, show
         layout.head(question, waiting, terms=terms, beside=beside)
         return
     shape, n_measured = _shape(job, experiment), found.n_measured
+    is_partial = job.state.is_active or found is not job.work.found  # of which the last has not been drawn yet
     is_pending = (
-        shape is None
+        not is_partial
+        and shape is None
         and shown.fit is not None
         and shown.fit.n_clusters >= FEW_SENTENCES
         and shown.fit.r_squared_interval[0] > 0  # else the answer says so itself
@@ -170,7 +184,7 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found | None, show
     )
     layout.head(
         question,
-        words.answer(shown, experiment, shape),
+        words.answer_so_far(shown) if is_partial else words.answer(shown, experiment, shape),
         words.in_numbers(shown, experiment, n_measured, shape),
         " ".join(words.caveats(shown, experiment, n_measured)),
         pending=words.PENDING if is_pending else "",
@@ -267,6 +281,37 @@ def _averaging(job: MeasuringJob, untrained: MeasuringJob | None, found: Found, 
             st.markdown(escape(words.averaging.UNTRAINED))
             status.draw(untrained, "-untrained")
         st.caption(escape(words.averaging.ABOUT))
+
+
+def _neighbours(job: MeasuringJob | None, sentence: int, experiment: Experiment) -> None:
+    """The sentences that are nearest to one, by its number in the sample, in a box: they take the vectors of all."""
+    with st.expander("Its nearest neighbours", key="neighbours", on_change="rerun") as place:
+        if not place.open or job is None:
+            return
+        if job.state is not State.DONE:
+            status.draw(job, "-neighbours")
+        found = watching.found(job, experiment)
+        if found is None or sentence >= len(found.measurements):
+            st.caption(escape(words.selection.no_neighbours(experiment, is_active=job.state.is_active)))
+            return
+        vectors = found.vectors.of(experiment.pooling, experiment.layer)
+        try:
+            nearest = similarity.nearest(vectors[sentence], vectors, found.sentences, _N_NEIGHBOURS + 1)
+        except SettingError as error:
+            st.info(escape(error))
+            return
+        others = nearest.table[nearest.table["sentence"] != found.sentences[sentence]].head(_N_NEIGHBOURS)
+        st.dataframe(
+            others.rename(columns={"sentence": "Sentence", "similarity": "Similarity", "times": "Count"}),
+            hide_index=True,
+            column_config={
+                "Sentence": st.column_config.TextColumn(width="large"),
+                "Similarity": st.column_config.NumberColumn(format="%.4f", width="small"),
+                "Count": st.column_config.NumberColumn(width="small"),
+            },
+            alt="The sentences whose vectors are nearest to the selected one’s",
+        )
+        st.caption(escape(words.selection.neighbours(nearest.n_compared, experiment.view)))
 
 
 def _cutoffs(job: MeasuringJob, experiment: Experiment) -> None:

@@ -109,11 +109,17 @@ def imported() -> list[jobs.Import]:
 
 
 def label_of_model(name: str) -> str:
-    """What a list calls a model: no two are alike, because the browser sends back what it shows."""
+    """What a list calls a model: no two are alike, because the browser sends back what it shows.
+
+    A model of the Hub goes by the name that one types for it, or else that would be offered as one to add.
+    """
     if imported := models.Imported.parse(name):
         return f"{imported.label} (imported, {imported.digest[:4]})"
-    text = models.label(name) if models.Name.parse(name).base in models.MODELS else name
-    return text[:1].upper() + text[1:] if models.Name.parse(name).untrained else text
+    known = models.MODELS.get(models.Name.parse(name).base)
+    if known is None or known.repo:
+        return name
+    label = models.label(name)
+    return label[:1].upper() + label[1:]
 
 
 def _choose_model() -> None:

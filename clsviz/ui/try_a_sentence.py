@@ -122,6 +122,8 @@ def _show(jobs: list[MeasuringJob]) -> None:
     with picture_place:
         shown = _show_picture(typed, jobs, experiment)
     if found is None or typed is None:
+        with growth_place:
+            _show_growth_before()
         url.write(experiment, PAGE, **_query())
         return
     with cards_place:
@@ -294,14 +296,16 @@ def _show_growth(
     work = partial(analysis.typed.measure_norms, sentences=prefixes)
     vectors = own.try_sentences("growth", found.weights, prefixes, work)
     if vectors is None:
-        st.container(height=_HEIGHT_OF_GROWTH, border=False)  # so that nothing below moves when the picture appears
+        _show_growth_before()
         return None
     grown = analysis.typed.with_norms(texts, vectors, experiment.view)
     band = corpus.length_band(int(grown["tokens"].max())) if corpus else None
     findings = words.growth.growth_said(grown)
     title = words.axis_title(experiment)
     figure = figures.growth(grown, band, chart.palette(), title, unit=experiment.unit)
-    plot.show(figure, key="growth", alt=f"The norm after every added word. {findings}", height=_HEIGHT_OF_GROWTH)
+    alt = f"The norm after every added word. {findings}"
+    st.session_state.growth_before = figure, alt
+    plot.show(figure, key="growth", alt=alt, height=_HEIGHT_OF_GROWTH)
     st.selectbox(
         "Word to repeat",
         range(1, len(its_words) + 1),
@@ -315,6 +319,17 @@ def _show_growth(
     note = words.try_a_sentence.growth_note(corpus, experiment.length_cutoff, has_band=band is not None)
     st.caption(escape(f"{findings} {note}"))
     return grown
+
+
+def _show_growth_before() -> None:
+    """What was drawn of the sentence before, dimmed: nothing below moves while the next is measured."""
+    before = st.session_state.get("growth_before")
+    if before is None:
+        st.container(height=_HEIGHT_OF_GROWTH, border=False)
+        return
+    figure, alt = before
+    plot.show(figure, key="growth", alt=alt, height=_HEIGHT_OF_GROWTH, is_dimmed=True)
+    st.caption(escape(words.try_a_sentence.SENTENCE_BEFORE))
 
 
 def _show_pooler(typed: TypedSentences, at: int, corpus: CorpusContext | None, experiment: Experiment) -> None:

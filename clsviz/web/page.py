@@ -30,8 +30,8 @@ FIRST = Path(__file__).parent / "first"
 
 LEAVE = """<script>
   try { // a visitor who chose a theme, or put the sidebar away, has another page than the one that is stored
-    for (const [name, value] of Object.entries(localStorage)) {
-      if (/^stActiveTheme/.test(name) || /^stSidebarCollapsed/.test(name) && value === "true") {
+    for (const [name, value] of Object.entries(localStorage)) { // that of the system is noted of all who were here
+      if (/^stActiveTheme/.test(name) && value !== '"System"' || /^stSidebarCollapsed/.test(name) && value === "true") {
         document.getElementById("first").remove()
         break
       }

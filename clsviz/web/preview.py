@@ -9,8 +9,9 @@ from urllib.parse import urlencode
 import cachetools
 import numpy as np
 
-from clsviz import analysis, figures, words
+from clsviz import analysis, export, figures, words
 from clsviz.analysis import search_test, showcase
+from clsviz.analysis.random_weights import RandomWeights
 from clsviz.analysis.search_test import SearchTest
 from clsviz.cli.warming import read_wanted
 from clsviz.errors import ClsvizError, SettingError
@@ -25,12 +26,13 @@ from clsviz.settings import (
     PAGE_PARAMETERS,
     SEARCH_DEFAULTS,
     TEXT_PARAMETER,
+    Lengths,
     Pooling,
     SimilarityFunction,
 )
 from clsviz.sources import catalogue, models, searches
 from clsviz.statistics import line
-from clsviz.statistics.probes import Profile, Readout
+from clsviz.statistics.probes import Profile
 from clsviz.store import Store
 from clsviz.store.results import ResultCache
 from clsviz.ui.first_steps import Example
@@ -92,17 +94,10 @@ def _errors(found: Found, experiment: Experiment, cache: ResultCache) -> static.
     profile = _profile(found, experiment, cache)
     if profile is None or profile.is_of_one_vector:
         return None
-    names = {Readout.VECTOR: "[CLS] vector", Readout.NORM: "its norm"}
-    values = {
-        name: np.array(
-            [
-                np.nan if one is None or one.r_squared is None else one.error
-                for one in profile.line(Pooling.CLS, readout)
-            ]
-        )
-        for readout, name in names.items()
-    }
-    return static.Lines(values, f"Error in {experiment.unit}", ("guessing", profile.guess_error))
+    random: RandomWeights | None = None
+    if experiment.pooling is Pooling.CLS and experiment.lengths is Lengths.TRUE:
+        random = cache.get(analysis.result_key("random_weights", found, view=experiment.view.of_all_vectors))
+    return export.errors_for_image(profile, experiment, random)
 
 
 PAGES = {

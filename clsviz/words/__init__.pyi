@@ -9,6 +9,7 @@ from . import (
     growth,
     headline,
     imported,
+    layer_cards,
     origin,
     plan,
     probing,
@@ -29,7 +30,7 @@ from . import (
     view,
     waiting,
 )
-from .answer import PENDING, answer, by_cutoff, caveats, lengths_at_norms, notes, result
+from .answer import PENDING, answer, answer_so_far, by_cutoff, caveats, lengths_at_norms, notes, result
 from .how_to_read import HOW_TO_READ, HOW_TO_READ_LAYERS
 from .key_numbers import in_numbers, key_numbers
 from .labels import (
@@ -39,6 +40,7 @@ from .labels import (
     cutoff_unit,
     is_imported,
     length_title,
+    pooled,
     question,
     question_of_layers,
     question_of_models,
@@ -68,6 +70,7 @@ __all__ = [
     "POOLINGS",
     "anatomy",
     "answer",
+    "answer_so_far",
     "averaging",
     "axis_title",
     "by_cutoff",
@@ -89,6 +92,7 @@ __all__ = [
     "in_numbers",
     "is_imported",
     "key_numbers",
+    "layer_cards",
     "length_title",
     "lengths_at_norms",
     "notes",
@@ -96,6 +100,7 @@ __all__ = [
     "origin",
     "pinned",
     "plan",
+    "pooled",
     "probe_settings",
     "probing",
     "profile",

@@ -118,6 +118,17 @@ def answer(shown: "ViewData", experiment: Experiment, shape: "Shape | None" = No
     return "No sign of a trend: neither a line nor a curve stands out from chance."
 
 
+def answer_so_far(shown: "ViewData") -> str:
+    """The headline while more sentences are measured: no verdict, which more of them might change."""
+    fit = shown.fit
+    if fit is None or fit.n_clusters < FEW_SENTENCES:
+        return "Measuring: there are too few sentences so far to say."
+    if fit.r_squared_interval[0] > 0:
+        line = share_in_short(fit.r_squared)
+        return f"Measuring: so far, a straight line accounts for {line} of the differences between norms."
+    return "Measuring: so far, no straight trend stands out."
+
+
 def in_words(value: float) -> str:
     """How much an R² is."""
     return next((word for limit, word in _LADDER.items() if value < limit), "almost entirely")

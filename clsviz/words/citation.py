@@ -81,8 +81,11 @@ def _has_curves(shown: "ViewData") -> bool:
     return shown.fit is not None and n_different >= FEW_SENTENCES
 
 
-def bibtex(experiment: Experiment, found: Found, name: str = "measure", url: str = "") -> str:
-    """An entry for clsviz, with the command of that name that measures the same; url: where it is to be seen."""
+def bibtex(experiment: Experiment, found: Found, name: str = "measure", url: str = "", made_by: str = "") -> str:
+    """An entry for clsviz, with the command of that name that measures the same, or with `made_by`.
+
+    url: where it is to be seen.
+    """
     experiment, found = shareable(experiment, found)
     corpus = corpus_name(experiment.corpus, found.corpus.label)
     key = "-".join(re.findall(r"\w+", f"clsviz {experiment.model} {corpus}", re.ASCII)).lower()
@@ -91,7 +94,7 @@ def bibtex(experiment: Experiment, found: Found, name: str = "measure", url: str
     title = f"clsviz {__version__}: whether {model} writes the length of a sentence into [CLS]"
     if is_imported(experiment):
         title = f"clsviz {__version__}: whether the vectors {model} hold the length of a sentence"
-    made_by = command(experiment, found, name)
+    made_by = made_by or command(experiment, found, name)
     if catalogue.is_upload(experiment.corpus) and not is_imported(experiment):
         made_by += f" (where {experiment.corpus} is the file {found.corpus.label}, uploaded)"
     fields = {

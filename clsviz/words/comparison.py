@@ -6,15 +6,16 @@ from dataclasses import replace
 from clsviz import analysis
 from clsviz.analysis.compare import Row
 from clsviz.experiment import Experiment, View
-from clsviz.jobs import Found, State
+from clsviz.jobs import Cost, Found, State
 from clsviz.settings import Lengths, NearDuplicates, SimilarityFunction, Unit
 from clsviz.sources import models
+from clsviz.statistics.exposure import N_PLACES, Ranking
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.line import Fit
-from clsviz.words import provenance
+from clsviz.words import provenance, search
 from clsviz.words.answer import HARDLY, NOT_GROUPED, SHUFFLED, SMALL_SPREAD, UNTRAINED_NORM
 from clsviz.words.labels import axis_title, cutoff_units
-from clsviz.words.numbers import number, r_squared, share, share_in_short
+from clsviz.words.numbers import duration, number, r_squared, share, share_in_short
 from clsviz.words.readings import counted
 
 
@@ -76,15 +77,52 @@ def _interval(fit: Fit) -> str:
 
 
 def searches(rows: Sequence[Row]) -> str:
-    """Which model finds the right text more often, of those whose search was tested; "" for fewer than two."""
-    tested = {row.label: row.search.ranking(SimilarityFunction.COSINE) for row in rows if row.search is not None}
-    if len(tested) < 2:
+    """Which model finds the right text more often, of those whose search was tested.
+
+    "" for fewer than two, and where none finds it more often than chance.
+    """
+    tested = rankings(rows)
+    near_chance = [N_PLACES / row.search.n_texts for row in rows if row.search is not None]
+    above = [of.recall_interval[0] > chance for of, chance in zip(tested.values(), near_chance, strict=True)]
+    if len(tested) < 2 or not any(above):
         return ""
     most, least = (of(tested, key=lambda label: tested[label].recall_at_10) for of in (max, min))
     if tested[most].recall_interval[0] <= tested[least].recall_interval[1]:
         return f"{most} and {least} find the right text about equally often."
     high, low = (f"{tested[label].recall_at_10:.0%}" for label in (most, least))
     return f"{most} finds the right text more often than {least}: {high} against {low}."
+
+
+def rankings(rows: Sequence[Row]) -> dict[str, Ranking]:
+    """How each model that was tested ranks mean-pooled vectors by cosine, by its label."""
+    return {row.label: row.search.ranking(SimilarityFunction.COSINE) for row in rows if row.search is not None}
+
+
+def fifths(rows: Sequence[Row]) -> list[str]:
+    """The fifths of the searched texts by length: their tokens, or their names where tokenizers disagree on them."""
+    spans = [search.spans(row.search) for row in rows if row.search is not None]
+    return spans[0] if all(one == spans[0] for one in spans) else [name.capitalize() for name in search.FIFTHS]
+
+
+def about_searches(rows: Sequence[Row]) -> str:
+    """What the picture of searches shows; which models are not tested."""
+    test = next((row.search for row in rows if row.search is not None), None)
+    problems = [row.search_problem for row in rows if row.search_problem]
+    if test is None:
+        return f"No search was tested: {problems[0]}" if problems else "No search is tested yet."
+    text = (
+        f"Search: {test.n_searches:,} searches {search.SEARCHES[test.task]}, by cosine of mean-pooled vectors. "
+        "Exposure 1 is fair."
+    )
+    lacking = [row.label for row in rows if row.search is None]
+    return f"{text} Not tested: {', '.join(lacking)}." if lacking else text
+
+
+def measure_searches(costs: Sequence[Cost]) -> str:
+    """The button that has the other models tested."""
+    megabytes = sum(cost.megabytes for cost in costs)
+    about = f" · about {duration(sum(cost.seconds for cost in costs))}" if any(cost.seconds for cost in costs) else ""
+    return f"Measure searches{about}" + (f" · {megabytes:,} MB" if megabytes else "")
 
 
 def _few(rows: Sequence[Row]) -> str:

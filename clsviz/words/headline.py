@@ -7,7 +7,7 @@ from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.probes import Profile, Reading, Readout
 from clsviz.words.answer import HARDLY, in_words
 from clsviz.words.labels import cutoff_unit
-from clsviz.words.readings import FITTING, clause, counted, is_by_chance, is_few, known, so_far, stands_out, vector
+from clsviz.words.readings import FITTING, clause, counted, is_by_chance, is_few, known, stands_out, vector
 
 _ALMOST_ALL, _MOST = 0.9, 0.75
 """R² of a probe from which on length can be read, and below which it fades if it could be before."""
@@ -17,59 +17,62 @@ _WHOLE = 0.5
 
 
 def answer(profile: Profile | None, experiment: Experiment) -> str:
-    """The headline in at most 20 words: the first case that applies, with the controls that are on named first."""
-    if profile is None:
+    """The headline in at most 20 words: the first case that applies, with the controls that are on named first.
+
+    There is no verdict before the vector is read after all of its layers.
+    """
+    if profile is None or (profile.n_different >= FEW_SENTENCES and not profile.is_read(experiment.pooling)):
         return FITTING
     untrained = models.Name.parse(experiment.model).untrained
     controls = [
         *(["lengths shuffled"] if experiment.lengths is Lengths.SHUFFLED else []),
         *(["random weights"] if untrained else []),
     ]
-    text = _verdict(profile, experiment.unit, is_control=bool(controls))
+    text = _verdict(profile, experiment, is_control=bool(controls))
     if not controls:
         return text
     lead = ", ".join(controls)
     return f"{lead[:1].upper()}{lead[1:]}: {text[:1].lower()}{text[1:]}"
 
 
-def _verdict(profile: Profile, unit: str, *, is_control: bool) -> str:
-    best, last = profile.best, profile.get(Pooling.CLS, None, Readout.VECTOR)
+def _verdict(profile: Profile, experiment: Experiment, *, is_control: bool) -> str:
+    pooling, unit = experiment.pooling, experiment.unit
+    best, last = profile.best_of(pooling), profile.get(pooling, None, Readout.VECTOR)
     if profile.n_different < FEW_SENTENCES:
         few = f"{counted(profile.n, profile.n_different)} {'is' if profile.n_different == 1 else 'are'} too few"
         return f"Can’t tell: {few}." if profile.n else "Can’t tell: there are no sentences."
+    assert last is not None  # or there would be no verdict yet
     if best is None:
-        reason = clause(last.problem) if last else "no probe is fitted yet"
-        return f"Can’t tell: {reason}."
+        return f"Can’t tell: {clause(last.problem)}."
     is_found = known(best) >= HARDLY and stands_out(best)
     misses = f"misses length by {_short(best.error)} {unit}"
-    if so_far(profile):
-        return f"So far: a linear probe {misses}{_place(profile, best)}." if is_found else "So far: almost no length."
-    if is_found and profile.is_of_one_vector:
+    is_of_one = profile.is_of_one_vector or pooling is Pooling.POOLER
+    if is_found and is_of_one:
         lead = "Yes" if known(best) >= _ALMOST_ALL else in_words(known(best)).capitalize()
         return f"{lead}: a linear probe {misses}."
     if is_found and known(best) >= _ALMOST_ALL:
         if _fades(best, last):
-            place = _place(profile, best)
-            return f"Yes, but it fades:{place}, a linear probe misses length by only {_short(best.error)} {unit}."
-        assert last is not None  # or it would fade
+            return (
+                f"Yes, but it fades:{_place(best)}, a linear probe misses length by only {_short(best.error)} {unit}."
+            )
         return f"Yes, to the last layer: there a linear probe misses length by {_short(last.error)} {unit}."
     if is_found and known(best) >= 0.25:
-        return f"{in_words(known(best)).capitalize()}: a linear probe {misses}{_place(profile, best)}."
+        return f"{in_words(known(best)).capitalize()}: a linear probe {misses}{_place(best)}."
     if is_found:
-        return f"A little:{_place(profile, best)}, a linear probe beats guessing somewhat."
-    norms = [norm for norm in profile.line(Pooling.CLS, Readout.NORM) if norm and norm.r_squared is not None]
+        return f"A little:{_place(best)}, a linear probe beats guessing somewhat."
+    norms = [norm for norm in profile.line(pooling, Readout.NORM) if norm and norm.r_squared is not None]
     if any(known(norm) >= HARDLY and not is_by_chance(norm, profile.n_different) for norm in norms):
         return "A linear probe hardly finds it; a line on a norm does."
     if is_few(profile.n_different, profile.width):
         return f"Can’t tell: {counted(profile.n, profile.n_different)} are few for {profile.width:,} dimensions."
-    found = "a linear probe finds almost no length in " + vector(profile)
-    after = "" if profile.is_of_one_vector else ", after any layer"
+    found = f"a linear probe finds almost no length in {vector(profile, pooling)}"
+    after = "" if is_of_one else ", after any layer"
     return f"Hardly: {found}{after}." if is_control else f"Hardly: with this many sentences, {found}{after}."
 
 
-def _fades(best: Reading, last: Reading | None) -> bool:
+def _fades(best: Reading, last: Reading) -> bool:
     """Whether length can be read less well after the last layer than after the best."""
-    if last is None or last.r_squared is None:
+    if last.r_squared is None:
         return True
     return known(last) < _MOST or last.error >= max(2 * best.error, _WHOLE)
 
@@ -78,10 +81,8 @@ def _short(error: float) -> str:
     return "<0.1" if error < 0.05 else f"{error:.1f}"
 
 
-def _place(profile: Profile, reading: Reading) -> str:
+def _place(reading: Reading) -> str:
     """After which layer, after a space."""
-    if profile.is_of_one_vector:
-        return ""
     return " at the embeddings" if reading.layer == 0 else f" after layer {reading.layer}"
 
 
@@ -90,10 +91,12 @@ def in_numbers(profile: Profile | None, experiment: Experiment) -> str:
     if profile is None:
         return ""
     used = f"{counted(profile.n, profile.n_different)} under {experiment.length_cutoff} {cutoff_unit(experiment)}"
-    best, last = profile.best, profile.get(Pooling.CLS, None, Readout.VECTOR)
+    pooling = experiment.pooling
+    best, last = profile.best_of(pooling), profile.get(pooling, None, Readout.VECTOR)
     if profile.n_different < FEW_SENTENCES or best is None:
         return used
-    norm, is_one = profile.get(Pooling.CLS, None, Readout.NORM), profile.is_of_one_vector
+    norm = profile.get(pooling, None, Readout.NORM)
+    is_one = profile.is_of_one_vector or pooling is Pooling.POOLER
     is_last, is_norm = last is not None and last.r_squared is not None, norm is not None and norm.r_squared is not None
     r_squared = {
         "" if is_one else " at best": best,
@@ -112,5 +115,5 @@ def in_numbers(profile: Profile | None, experiment: Experiment) -> str:
 
 
 def _rounded(reading: Reading) -> str:
-    value = round(known(reading), 3)
+    value = round(known(reading), 3) + 0.0  # never −0
     return "below 0" if value < 0 else f"{value:.3f}"

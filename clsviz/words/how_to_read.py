@@ -1,13 +1,14 @@
 """How to read the pages."""
 
 HOW_TO_READ_LAYERS = """\
-R² says how much of the variation in length can be predicted: 0 is none of it, 1 is all of it; below 0, guessing the \
-mean length would have done better. The whole vector is tested with a linear probe, on sentences it was not trained \
-on. The direction is the same vector divided by its norm. That need not take the norm out: where a LayerNorm made the \
-vector, its norm follows from its direction (see *Inside the model*). The norm alone is read by a straight line, which \
-misses a curve. A norm can have a high R² and still barely vary: the chart of its spread shows how much it varies \
-relative to its mean. None of this shows that the model uses the length. Click a cell in the \
-table of vectors to open its scatter below."""
+Each point says by how much predicted lengths are off after a layer, on average: 0 would be no error, and the dotted \
+line is the error of guessing the mean length. A linear probe reads the vector and a straight line reads its norm; \
+both are tested on sentences that they were not fitted to. A line misses a curve. Point at a layer for R², the share \
+of the variation in length that is predicted: below 0, guessing would have done better. The R² of the norm is that \
+of its line through all sentences. The direction is the vector divided by its norm. That need not take the norm out: \
+where a LayerNorm made the vector, its norm follows from its direction (see *Inside the model*). A norm can have a \
+high R² and still barely vary: the chart of its spread shows how much it varies relative to its mean. None of this \
+shows that the model uses the length."""
 
 
 HOW_TO_READ = """\

@@ -75,12 +75,18 @@ def question(experiment: Experiment) -> str:
     return f"Does {model} encode the length of a sentence in the norm of {vector_name(experiment)}?"
 
 
+def pooled(pooling: Pooling) -> str:
+    """The vector of a pooling, to stand after “the”, or at the end of its line."""
+    return "[CLS] vector" if pooling is Pooling.CLS else POOLINGS[pooling].noun
+
+
 def question_of_layers(experiment: Experiment) -> str:
     """What the page “Where length lives” asks."""
     model = models.label(experiment.model)
     if is_imported(experiment):
         return f"Can the length of a sentence be read from the vectors {model}?"
-    return f"Where does {model} write the length of a sentence?"
+    of_vector = "" if experiment.pooling is Pooling.CLS else f" into its {pooled(experiment.pooling)}"
+    return f"Where does {model} write the length of a sentence{of_vector}?"
 
 
 def question_of_sentence(experiment: Experiment) -> str:
@@ -92,7 +98,7 @@ def question_of_models(experiment: Experiment) -> str:
     """What the page “Compare models” asks."""
     if is_imported(experiment):
         return "Which vectors encode the length of a sentence in their norm?"
-    return f"Which model encodes the length of a sentence in the norm of {vector_name(experiment.view)}?"
+    return "Which model finds the right text, and which gives length away?"
 
 
 def question_of_parts(experiment: Experiment) -> str:

@@ -14,6 +14,8 @@ ABOUT_ERASING = (
 )
 
 
+ASK_TO_ERASE = "Erase the length"
+
 ABOUT_TRAVELLING = (
     "A probe is trained on the sentences of one corpus and read on those of another, as they are. If it does worse "
     "there than one trained there, then what it uses goes along with more than the length in its own corpus."

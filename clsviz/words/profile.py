@@ -25,7 +25,7 @@ from clsviz.words.readings import (
     where,
 )
 
-_SIMILAR = 0.05
+SIMILAR = 0.05
 """R² values closer than this are reported as the same: folds differ by that much."""
 
 
@@ -192,20 +192,20 @@ def _direction(direction: Reading | None, best: Reading, unit: str) -> str:
 
 def _amount(direction: Reading, best: Reading) -> str:
     """How much a probe of the direction reads: more or less only where other sentences would say so too."""
-    way = _difference(direction, best)
+    way = clearly_beyond(direction, best)
     if way > 0:
         return "more than one of the whole vector"
     return "less than one of the whole vector" if way < 0 else "about as much as one of the whole vector"
 
 
-def _difference(reading: Reading, cls: Reading) -> int:
+def clearly_beyond(reading: Reading, cls: Reading) -> int:
     """1 if a reading is clearly better than that of the whole [CLS] vector after the same layer, −1 if worse, else 0.
 
-    Where the interval of the difference is not known, R² have to be _SIMILAR apart, or a quarter of a small one.
+    Where the interval of the difference is not known, R² have to be SIMILAR apart, or a quarter of a small one.
     """
     low, high = reading.beyond_cls or (np.nan, np.nan)
     if not low <= high:
-        margin = min(_SIMILAR, max(known(cls), 0) / 4)
+        margin = min(SIMILAR, max(known(cls), 0) / 4)
         low, high = known(reading) - known(cls) - margin, known(reading) - known(cls) + margin
     is_clear = abs(known(reading) - known(cls)) >= _CLEAR
     return (1 if low > 0 else -1 if high < 0 else 0) if is_clear else 0
@@ -277,7 +277,7 @@ def _compared(other: Reading, cls: Reading) -> str:
         return "nothing"
     if cls.r_squared is None:
         return "hardly better than guessing" if other.r_squared < HARDLY else "better"
-    way = _difference(other, cls)
+    way = clearly_beyond(other, cls)
     if way == 0 and max(other.r_squared, cls.r_squared) < HARDLY:
         return "hardly better than guessing"
     return {1: "better", 0: "about as well", -1: "worse"}[way]

@@ -9,9 +9,10 @@ ABOUT = (
     "the picture, so what it does not show may still be there."
 )
 
+ASK = "Project the vectors"
+
 NEEDS_VECTORS = (
-    "This takes the vectors themselves, of which only the results came with clsviz: they are measured first, and the "
-    "page is then drawn from them."
+    "This takes the vectors themselves, of which only the results came with clsviz: they are measured first."
 )
 
 

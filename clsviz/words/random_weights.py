@@ -33,15 +33,21 @@ COLUMNS = {
 """What the columns of `analysis.random_weights.table` are called on the page."""
 
 
-def title(found: RandomWeights | None, profile: Profile, unit: str) -> str:
-    """The finding in short, or what the card would show."""
-    last = profile.get(Pooling.CLS, None, Readout.VECTOR)
-    if found is None or not found.is_complete or not found.at(None) or last is None or last.r_squared is None:
-        return "Random weights: what an untrained model gives away"
-    return (
-        f"Random weights: a linear probe of the last layer misses length by {_errors(found.at(None))} {unit}, in the "
-        f"trained model by {last.error:.1f}"
-    )
+def title(found: RandomWeights | None, unit: str, *, is_asked: bool, vector: str = "") -> str:
+    """The finding, or where it stands; vector: what is read, where the page shows another."""
+    if found is None or not found.is_complete:
+        return (
+            f"Random weights: {'being measured…' if is_asked else 'what an untrained model gives away is not measured'}"
+        )
+    readings = found.at(None)
+    if not readings:
+        return "Random weights: no probe could be fitted"
+    values = [reading.r_squared or 0.0 for reading in readings]
+    misses = f"they miss by {_errors(readings)} {unit}{vector and f', read from {vector}'}"
+    if min(values) >= _GIVES_AWAY:
+        return f"Random weights give length away too: {misses}"
+    lead = "give almost no length away" if max(values) < HARDLY else "give some length away"
+    return f"Random weights {lead}: {misses}"
 
 
 def cost(seconds: float) -> str:
@@ -100,12 +106,12 @@ def _linear(found: RandomWeights, last: Reading) -> str:
     return f"{text}; relative to the squared mean vector it is {times} what it is with random weights."
 
 
-def curve_title(profile: Profile) -> str:
-    """What more sentences find, of [CLS] after the last layer."""
-    last = profile.get(Pooling.CLS, None, Readout.VECTOR)
+def curve_title(profile: Profile, pooling: Pooling = Pooling.CLS) -> str:
+    """What more sentences find, of a vector after the last layer."""
+    last = profile.get(pooling, None, Readout.VECTOR)
     curve = last.curve if last else ()
     if len(curve) < 2:
-        return "Do more sentences find more?"
+        return "Do more sentences find more? Too few here to tell"
     first, whole = curve[0], curve[-1]
     ends = f"R² {_r_squared(first)} with {first.n:,}, {_r_squared(whole)} with {whole.n:,}"
     if whole.interval[0] > first.interval[1]:
@@ -116,7 +122,7 @@ def curve_title(profile: Profile) -> str:
 
 
 def _r_squared(point: CurvePoint) -> str:
-    value = round(point.r_squared, 2)
+    value = round(point.r_squared, 2) + 0.0  # never −0
     return "below 0" if value < 0 else f"{value:.2f}"
 
 

@@ -4,8 +4,9 @@ from clsviz.settings import Pooling
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.probes import Profile, Reading, Readout
 from clsviz.words import numbers
+from clsviz.words.labels import pooled
 
-FITTING = "Fitting probes…"
+FITTING = "Fitting probes: the verdict comes when all are done."
 
 
 _SENTENCES_PER_DIMENSION = 5
@@ -41,9 +42,9 @@ def where(profile: Profile, layer: int | None) -> str:
     return "" if profile.is_of_one_vector else f" {place(profile, layer)}"
 
 
-def vector(profile: Profile) -> str:
+def vector(profile: Profile, pooling: Pooling = Pooling.CLS) -> str:
     """What the probes read, in a sentence."""
-    return "the vectors" if profile.is_of_one_vector else "the [CLS] vector"
+    return "the vectors" if profile.is_of_one_vector else f"the {pooled(pooling)}"
 
 
 def clause(problem: str) -> str:

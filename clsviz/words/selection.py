@@ -7,12 +7,14 @@ import numpy as np
 from clsviz.errors import UndefinedFitError
 from clsviz.settings import Trait
 from clsviz.statistics import line
+from clsviz.words.labels import vector_name
 from clsviz.words.numbers import number, r_squared
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from clsviz.analysis import ViewData
+    from clsviz.experiment import Experiment, View
 
 TRAITS = {
     Trait.FULL_STOP: "Ends with a full stop",
@@ -60,6 +62,19 @@ def selected(shown: "ViewData", index: "NDArray[np.intp]") -> str:
     except UndefinedFitError:
         return text
     return f"{text} · R² {r_squared(fit.r_squared)} among them"
+
+
+def neighbours(n_compared: int, view: "View") -> str:
+    """Of what the neighbours of a sentence are the nearest, and by what."""
+    return f"The nearest of {n_compared:,} sentences, by the cosine of their vectors: {vector_name(view)}."
+
+
+def no_neighbours(experiment: "Experiment", *, is_active: bool) -> str:
+    """Why a sentence has no neighbours yet."""
+    n = min(experiment.sample_size, experiment.probe_size)
+    if is_active:
+        return "The neighbours appear once the vectors are measured."
+    return f"Neighbours need the whole vectors of the first {n:,} sentences, which are not measured yet."
 
 
 def column(name: str) -> str:

@@ -1,4 +1,4 @@
-"""A tour of the main page in five steps."""
+"""A tour: five steps on the main page, and one on each of the others."""
 
 STEPS = (
     (
@@ -30,4 +30,32 @@ STEPS = (
         "your sentence goes into it only if you tick the box.",
     ),
 )
-"""What each step is about, and what it says of it."""
+"""What each step on the main page is about, and what it says of it."""
+
+PAGES = (
+    (
+        "Where length lives",
+        "The same question, layer by layer: how many tokens a linear probe misses the length by when it reads the "
+        "whole vector, and what the norm alone gives away.",
+    ),
+    (
+        "Does length bend my search?",
+        "Searches whose right texts are known: are texts of some lengths found more often than they are right? Under "
+        "the verdict stands what to do.",
+    ),
+    (
+        "Compare models",
+        "Several models on the same sentences, at first the trained one next to the same architecture with random "
+        "weights. Choose others in the sidebar.",
+    ),
+    (
+        "Try a sentence",
+        "Type one, or two to compare: how its norm grows word by word, and how it ranks among corpus sentences about "
+        "as long.",
+    ),
+    (
+        "Inside the model",
+        "The norm of [CLS] at each step through the model, and which parts have the weights. That is the whole story.",
+    ),
+)
+"""The same of the other pages, in the order of their story."""

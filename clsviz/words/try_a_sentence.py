@@ -37,6 +37,8 @@ def quoted(sentence: str, most: int = _LONGEST_QUOTE) -> str:
 
 EXAMPLE = "An example; type your own"
 
+SENTENCE_BEFORE = "Of the sentence before, until this one is measured."
+
 
 def headline(typed: TypedSentences, at: int, corpus: CorpusContext | None, view: View) -> str:
     """How the norm of one sentence compares with those of corpus sentences about as long."""

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.snapshots import assert_said
 
 from clsviz import analysis, export, words
-from clsviz.analysis.random_weights import RandomWeights, random_weights, summary, table
+from clsviz.analysis.random_weights import RandomWeights, random_weights, shuffles, summary, table
 from clsviz.errors import AlterationError
-from clsviz.experiment import Experiment
+from clsviz.experiment import Experiment, View
 from clsviz.jobs import Encoders, Extraction, Found, measure_untrained
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
-from clsviz.settings import Alteration, Pooling
+from clsviz.settings import Alteration, Lengths, Pooling
 from clsviz.statistics.probes import CurvePoint, Profile, Reading, Readout
 from clsviz.store import Store
 from clsviz.vectors import Vectors
@@ -64,9 +65,25 @@ def test_five_initialisations_are_those_of_five_models(
         assert [reading.error for reading in result.draws[seed]][1:] == [of.error for of in line if of][1:]
         assert result.draws[seed][-1].curve == line[-1].curve  # type: ignore[union-attr]
     band = result.band()
+    errors = [layers[-1].error for layers in result.draws]
     values = [layers[-1].r_squared or 0 for layers in result.draws]
-    assert band.iloc[-1].tolist() == [result.n_layers, min(values), max(values)]
+    assert band.iloc[-1].tolist() == [result.n_layers, min(errors), max(errors), min(values), max(values)]
     assert np.isnan(band["lowest"][0])  # [CLS] is the same for all sentences
+
+
+@pytest.mark.parametrize("pooling", [Pooling.CLS, Pooling.MEAN, Pooling.POOLER])
+def test_five_shuffles_of_the_lengths_leave_nothing(found: Found, pooling: Pooling) -> None:
+    view = View(pooling=pooling, lengths=Lengths.SHUFFLED)
+    *early, last = shuffles(found, view)
+    assert [step.is_complete for step in early] == [False] * 4
+    assert last.is_complete
+    *_, profile = analysis.layers.profiles(found, view)  # of the first draw
+    first = profile.get(pooling, None, Readout.VECTOR)
+    assert first is not None
+    assert last.draws[0][-1].error == first.error
+    assert len({reading.error for reading in last.at(None)}) == 5
+    assert max(reading.r_squared for reading in last.at(None)) < 0.05  # type: ignore[type-var]
+    assert bool(last.at(1)) == (pooling is not Pooling.POOLER)
 
 
 def test_without_position_vectors_it_is_another_model(result: RandomWeights) -> None:
@@ -147,8 +164,34 @@ def test_what_untrained_models_give_away_is_said_only_of_those_that_do() -> None
     assert said(made(*[nothing] * 5), TRAINED, "tokens").startswith("No probe could be fitted")
 
 
+def test_the_card_of_random_weights_says_what_they_give_away_or_where_it_stands() -> None:
+    much, little, none = reading(0.94, 1.5), reading(0.3, 5.0), reading(0.01, 6.5)
+    nothing = Reading(Pooling.CLS, 0, Readout.VECTOR, problem="The vector is the same for all sentences.")
+    title = words.random_weights.title
+    assert_said(
+        "random_weights_titles",
+        {
+            "all do": title(made(*[much] * 5, without=much), "tokens", is_asked=True),
+            "all do, beside another vector": title(
+                made(*[much] * 5, without=much), "tokens", is_asked=True, vector="[CLS]"
+            ),
+            "one does not": title(made(*[much] * 4, little, without=much), "words", is_asked=True),
+            "none does": title(made(*[none] * 5, without=none), "tokens", is_asked=True),
+            "no probe": title(made(*[nothing] * 5, without=nothing), "tokens", is_asked=True),
+            "being measured": title(made(*[much] * 4), "tokens", is_asked=True),
+            "not asked": title(None, "tokens", is_asked=False),
+        },
+    )
+
+
 @pytest.mark.parametrize(
-    "text", [words.random_weights.ABOUT, words.HOW_TO_READ_LAYERS, words.random_weights.ABOUT_CURVE]
+    "text",
+    [
+        words.random_weights.ABOUT,
+        words.HOW_TO_READ_LAYERS,
+        words.random_weights.ABOUT_CURVE,
+        words.layer_cards.picture(Lengths.TRUE),
+    ],
 )
 def test_nothing_says_that_training_removes_length(text: str) -> None:
     for claim in ("removes", "erases", "forgets", "owes nothing to training", "takes no training"):

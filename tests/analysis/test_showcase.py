@@ -15,7 +15,7 @@ from clsviz.experiment import Experiment, View
 from clsviz.jobs import SHOWCASE, Encoders, Extraction, Found
 from clsviz.measurements import POOLED, Kind
 from clsviz.progress import Progress
-from clsviz.settings import Pooling, Precision
+from clsviz.settings import Lengths, Pooling, Precision
 from clsviz.statistics.probes import Profile, Readout
 from clsviz.statistics.ridge import ridge_probe
 from clsviz.store import Store
@@ -127,6 +127,11 @@ def test_read_anew_from_vectors_measured_here_it_is_the_same(tmp_path: Path, her
     for name, left in first.left.items():
         assert erased.left[name].linear[0] == pytest.approx(left.linear[0], abs=1e-3)
         assert erased.left[name].nonlinear[0] == pytest.approx(left.nonlinear[0], abs=1e-3)
+    is_shuffled = replace(view, lengths=Lengths.SHUFFLED)
+    shuffles, first_draw = of("shuffles", found, is_shuffled), next(analysis.random_weights.shuffles(here, is_shuffled))
+    assert shuffles.is_complete
+    errors = [reading.error for reading in first_draw.draws[0][1:]]
+    assert [reading.error for reading in shuffles.draws[0][1:]] == pytest.approx(errors, rel=1e-3)
     similarity = next(analysis.search.compare(here, view))
     compared = of("compare", found, view)
     np.testing.assert_allclose(compared.bias.cosine_by_length, similarity.bias.cosine_by_length, atol=1e-5)

@@ -22,8 +22,8 @@ def test_the_vectors_are_those_of_the_encoder(probed: clsviz.ProbeResult, tiny_e
 def test_the_table_and_the_picture_have_the_same_numbers(probed: clsviz.ProbeResult) -> None:
     table = probed.table()
     cls = table[(table["pooling"] == "cls") & (table["readout"] == "vector")].sort_values("layer")
-    line = next(trace for trace in probed.plot().data if trace.name == "whole vector")
-    np.testing.assert_array_equal(np.asarray(line.y, float), cls["r_squared"].to_numpy())
+    line = next(trace for trace in probed.plot().data if trace.name == "[CLS] vector")
+    np.testing.assert_array_equal(np.asarray(line.y, float), cls["error"].to_numpy())
     assert probed.summary()["best_layer"] == cls["layer"].to_numpy()[np.nanargmax(cls["r_squared"])]
     json.dumps(probed.summary(), allow_nan=False)
 

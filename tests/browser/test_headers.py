@@ -11,8 +11,8 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
-from support.browser import measured, note_refused
+from playwright.sync_api import BrowserContext, Page, ViewportSize, expect
+from support.browser import measured, note_refused, settle
 
 
 def test_a_script_in_the_page_and_another_server_are_refused(context: BrowserContext, server: str) -> None:
@@ -65,3 +65,28 @@ def test_the_copied_markup_shows_the_picture_alone_on_another_page(
     assert window is not None
     assert window["y"] <= picture["y"]
     assert picture["y"] + picture["height"] <= window["y"] + window["height"]
+
+
+def test_every_page_in_a_frame_has_its_question_its_verdict_its_picture_and_a_link_back(
+    visit: Callable[..., Page],
+) -> None:
+    pictures = {
+        "": "scatter",
+        "where_length_lives": "lines",
+        "length_and_search": "exposure",
+        "compare_models": "searches",
+        "try_a_sentence": "scatter",
+        "inside_the_model": "way",
+    }
+    for path, key in pictures.items():
+        page = visit(f"{path}?embed=true", viewport=ViewportSize(width=600, height=400))
+        expect(page.locator(f".st-key-{key} .js-plotly-plot .main-svg").first).to_be_visible()
+        settle(page)
+        expect(page.locator(".js-plotly-plot").filter(visible=True)).to_have_count(1)
+        below = 0.0
+        for part in (page.locator("h1"), page.locator(".st-key-answer h2"), page.get_by_role("link", name="Open in")):
+            box = part.bounding_box()
+            assert box is not None
+            assert below <= box["y"]
+            below = box["y"] + box["height"]
+        assert below <= 400, path

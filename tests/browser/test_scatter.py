@@ -214,28 +214,6 @@ def test_what_a_visitor_did_stays_through_redraws_and_pages_and_a_click_opens_a_
     assert n_selected(page) == n  # though of another vector
 
 
-def test_a_finger_scrolls_the_page_and_not_the_picture(browser: Browser, server: str) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    page = context.new_page()
-    page.set_default_timeout(180_000)
-    page.goto(server + SMALL)
-    measured(page)
-    before, box = ends_of_axes(page), plot(page).bounding_box()
-    assert box is not None
-    assert page.evaluate(f"{PLOT}._fullLayout.dragmode") is False
-    finger, x, y = context.new_cdp_session(page), box["x"] + 200, box["y"] + 300
-    finger.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
-    for way in range(20, 220, 20):
-        finger.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x, "y": y - way}]})
-    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-    settle(page)
-    after = plot(page).bounding_box()
-    assert after is not None
-    assert after["y"] < box["y"] - 100
-    assert ends_of_axes(page) == before
-    context.close()
-
-
 @pytest.mark.parametrize("width", [1400, 390])
 def test_the_first_picture_is_where_the_chart_is_drawn(browser: Browser, server: str, width: int) -> None:
     page = browser.new_page(viewport={"width": width, "height": 1000}, reduced_motion="reduce")

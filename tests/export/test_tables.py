@@ -33,6 +33,15 @@ def test_every_line_over_layers_has_its_rows_whether_it_is_known_or_not() -> Non
     assert export.tables.r_squared_by_layer(None).empty
 
 
+def test_errors_are_of_the_vector_that_is_asked_for_and_of_its_norm() -> None:
+    of_pooler = export.tables.errors_by_layer(profile(), Pooling.POOLER).set_index(["line", "layer"])
+    assert of_pooler.index.tolist() == [("pooler output", 0), ("pooler output", 1), ("its norm", 0), ("its norm", 1)]
+    of_cls = export.tables.errors_by_layer(profile(), Pooling.CLS).set_index(["line", "layer"])
+    assert of_cls["r_squared"].dropna().to_dict() == {("its norm", 0): 0.5}
+    assert of_pooler["r_squared"].dropna().to_dict() == {("pooler output", 1): 0.75}
+    assert export.tables.errors_by_layer(None, Pooling.CLS).empty
+
+
 def test_cells_have_a_row_per_pooling_and_a_column_per_layer() -> None:
     poolings = [Pooling.CLS, Pooling.POOLER]
     np.testing.assert_equal(

@@ -38,6 +38,11 @@ def profile(*values: float, line: str = "norm") -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["line", "layer", "r_squared", "lowest", "highest"])
 
 
+def errors(*values: float, line: str = "[CLS] vector") -> pd.DataFrame:
+    rows = [(line, layer, value, 1 - value / 7, 0.9 - value / 7, np.nan) for layer, value in enumerate(values)]
+    return pd.DataFrame(rows, columns=["line", "layer", "error", "r_squared", "lower", "upper"]).assign(upper=0.95)
+
+
 def spread(means: list[float], sds: list[float]) -> pd.DataFrame:
     return pd.DataFrame({"layer": range(len(means)), "mean": means, "sd": sds})
 
@@ -62,6 +67,7 @@ def every_layer(n: int = 300) -> EveryLayer:
     return EveryLayer(n, np.arange(n), LENGTHS[:n], layers if n else tuple(replace(one, problem="") for one in layers))
 
 
+DRAWS = pd.DataFrame({"layer": [0, 1], "lowest": [1.3, 1.3], "highest": [1.4, 1.5], "least": 0.93, "most": 0.95})
 QUARTILES = pd.DataFrame({"length": range(2, 80), "lower": 7.0, "median": 8.0, "upper": 8.5})
 GROUPS = pd.DataFrame({"group": ["Layer 1"], "weights": [40], "share": [1.0], "attention": [15], "feed_forward": [20]})
 SPANS = [f"{low}–{low + 3}" for low in range(2, 22, 2)]
@@ -84,6 +90,9 @@ FIGURES: dict[str, Callable[[Palette, str, str], go.Figure]] = {
         by_cutoff(LENGTHS, LENGTHS, NORMS), 30, palette, unit=unit.removesuffix("s")
     ),
     "lines": lambda palette, text, unit: figures.layer_lines(profile(0.5, 0.9, line=text), palette),
+    "errors": lambda palette, text, unit: figures.errors_by_layer(
+        errors(0.5, 4.0, line=text), palette, 6.5, unit=unit, n_layers=1, drawn=DRAWS, drawn_name="random"
+    ),
     "spread": lambda palette, text, unit: figures.norm_spread(spread([7, 8], [0, 0.1]), palette),
     "dimensions": lambda palette, text, unit: figures.dimension_shares(np.array([0.1, 0.9]), np.array([1, 0]), palette),
     "growth": lambda palette, text, unit: figures.growth(grown("a", text), QUARTILES, palette, "Norm", unit=unit),
@@ -101,13 +110,14 @@ HAS_TEXT = (
     "scatter",
     "panels",
     "lines",
+    "errors",
     "growth",
     "paths",
     "depths",
     "heat map",
     "projection",
 )
-HAS_UNIT = ("scatter", "panels", "growth", "map", "projection")
+HAS_UNIT = ("scatter", "panels", "errors", "growth", "map", "projection")
 
 
 def drawn(figure: go.Figure) -> str:
@@ -146,6 +156,9 @@ NOTHING: dict[str, Callable[[], go.Figure]] = {
     "no lines": lambda: figures.layer_lines(profile(), PALETTE),
     "lines of one layer": lambda: figures.layer_lines(profile(0.5), PALETTE),
     "lines of nothing defined": lambda: figures.layer_lines(profile(np.nan, np.nan), PALETTE),
+    "no errors": lambda: figures.errors_by_layer(errors(), PALETTE, float("nan")),
+    "errors of nothing defined": lambda: figures.errors_by_layer(errors(np.nan, np.nan), PALETTE, 6.5, n_layers=1),
+    "errors of one vector": lambda: figures.errors_by_layer(errors(1.5), PALETTE, 6.5),
     "no spread": lambda: figures.norm_spread(spread([], []), PALETTE),
     "spread of one layer": lambda: figures.norm_spread(spread([7], [0]), PALETTE),
     "spread of nothing": lambda: figures.norm_spread(spread([np.nan, 0], [np.nan, 0]), PALETTE),
@@ -192,7 +205,17 @@ POOLINGS = ["[CLS]", "mean of tokens"]
 DRAWN: dict[str, Callable[[], go.Figure]] = {
     "lines": lambda: figures.layer_lines(PROFILE.sample(frac=1, random_state=1), PALETTE),
     "lines, some of them yet": lambda: figures.layer_lines(PROFILE[PROFILE["layer"] == 1], PALETTE, n_layers=3),
-    "lines of before": lambda: figures.layer_lines(profile(0.5, -7), PALETTE, faded="Of before"),
+    "errors": lambda: figures.errors_by_layer(
+        pd.concat([errors(NAN, 0.5, 4.0), errors(NAN, 5.0, 6.4, line="its norm").assign(lower=NAN)]),
+        PALETTE,
+        6.5,
+        n_layers=2,
+        drawn=pd.concat([DRAWS, DRAWS.tail(1).assign(layer=2)]),
+        drawn_name="random weights",
+    ),
+    "errors of one vector": lambda: figures.errors_by_layer(
+        pd.concat([errors(1.5, line="vector"), errors(5.0, line="its norm")]), PALETTE, 6.5, unit="words"
+    ),
     "lines, just below nothing": lambda: figures.layer_lines(profile(0.5, -0.05), PALETTE),
     "six lines": lambda: figures.layer_lines(pd.concat([profile(0.1, 0.2, line=f"{n}") for n in range(6)]), PALETTE),
     "spread": lambda: figures.norm_spread(spread([7, 8, 10, 16], [0, 0.0004, 0.02, 0.4]), PALETTE),

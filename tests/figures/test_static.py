@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from clsviz.figures.static import Scatter, image
+from clsviz.figures.static import Lines, Scatter, image
 
 RED = (214, 39, 40)
 
@@ -66,6 +66,21 @@ def test_text_of_any_kind_stays_in_the_picture(text: str) -> None:
     assert (drawn[:, :50] == 255).all()
     assert (drawn[:, -40:] == 255).all()
     assert (drawn[260:560] == 255).all()
+
+
+def test_errors_are_drawn_as_high_as_they_are_with_names_apart() -> None:
+    values = np.array([np.nan, 2.0, 4.0])
+    lines = Lines({"vector": values, "its norm": values + 0.1}, "Misses by", ("guessing", 8.0))
+    drawn = pixels(image(lines, "Is it so?"))
+    blue = np.flatnonzero(is_near(drawn, (76, 125, 168))[:, 110:960].any(axis=1))
+    grid = np.flatnonzero((np.abs(drawn - (227, 231, 236)).max(axis=2) < 3).sum(axis=1) > 300)
+    rows = [row for row in grid if row - 1 not in grid]  # of 1 to 8: that of 0 is thinner
+    assert len(rows) == 8
+    step = (rows[-1] - rows[0]) / 7
+    assert (blue.max() - blue.min()) / step == pytest.approx(2, abs=0.5)  # with the points at the ends
+    assert (rows[-1] - blue.max()) / step == pytest.approx(1, abs=0.3)  # 2 is as far above 1 as that is above 0
+    names = [np.flatnonzero(is_near(drawn, colour)[:, 980:].any(axis=1)) for colour in ((76, 125, 168), RED)]
+    assert names[1].max() < names[0].min()  # that of the higher line is above
 
 
 @pytest.mark.parametrize(("kind", "start"), [("svg", b"<?xml"), ("pdf", b"%PDF")])

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.extracting import run
+from support.tiny import random_sentences
 
 from clsviz.experiment import Experiment
 from clsviz.jobs import GPU_RATE, LOAD_SECONDS, Encoders, Extraction, Machine, Plan, plan
@@ -37,6 +38,27 @@ def test_the_cost_follows_what_was_measured_here_and_is_nothing_when_all_is_stor
         assert seconds(encoders) == pytest.approx(200 / 2.0)
     run(experiment, store)
     assert seconds() == 0
+
+
+def test_with_the_model_in_memory_a_few_of_these_sentences_tell_how_long_all_take(
+    tmp_path: Path, tiny_folder: Path
+) -> None:
+    short, long = (tmp_path / f"{n_words}.txt" for n_words in (2, 60))
+    words = " ".join(random_sentences(40, seed=2)).split()
+    for path, n_words in ((short, 2), (long, 60)):
+        lines = (" ".join(words[at % 100 : at % 100 + n_words]) + f" {at}" for at in range(6000))
+        path.write_text("\n".join(lines), encoding="utf-8")
+    store, encoders = Store(tmp_path / "store"), Encoders()
+    encoders.get(models.find(str(tiny_folder)))
+
+    def seconds(path: Path, encoders: Encoders) -> float:
+        experiment = Experiment(model=str(tiny_folder), corpus=str(path), sample_size=5000)
+        return Extraction(experiment, store, encoders).look_up(Progress()).seconds
+
+    run(Experiment(model=str(tiny_folder), corpus=str(short), sample_size=64), store)
+    without = seconds(short, Encoders()) / seconds(long, Encoders())
+    assert without == pytest.approx(1, rel=0.1)  # by the speed of the 64, whatever their length
+    assert seconds(long, encoders) > 2 * seconds(short, encoders)
 
 
 def test_what_is_not_here_costs_a_download_or_its_building(

@@ -3,7 +3,10 @@
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
+from support.datasets import publish
+from support.hub import Hub
 
 from clsviz.errors import CorpusError, UnsearchableError
 from clsviz.experiment import Selection
@@ -35,6 +38,20 @@ def test_titles_search_for_their_texts(table: Path) -> None:
     assert searched(table, titles="id").queries[3] == "d3"
     with pytest.raises(CorpusError, match="no column “nothing”"):
         searched(table, titles="nothing")
+
+
+def test_titles_of_a_dataset_on_the_hub_search_for_their_texts(hub: Hub, tmp_path: Path) -> None:
+    texts = [f"Text {i} says this. It also says that {i} is a number." for i in range(N)]
+    table = pa.table({"title": [f"Title {i}" for i in range(N)], "text": texts, "id": [f"d{i}" for i in range(N)]})
+    publish(hub, "people/pages", tmp_path / "own", table)
+    found = find_searches(Selection("people/pages"), tmp_path, Progress())
+    assert (found.task, found.titles, len(found.texts)) == (Task.TITLES, "title", N)
+    for query, (right,) in zip(found.queries, found.right, strict=True):
+        assert found.texts[right].startswith(query.replace("Title", "Text") + " ")
+    judged = tmp_path / "judged.csv"
+    pd.DataFrame({"query": [f"About {i}" for i in range(N)], "ids": [f"d{i}" for i in range(N)]}).to_csv(judged)
+    found = find_searches(Selection("people/pages"), tmp_path, Progress(), judged=judged)
+    assert {found.texts[right] for (right,) in found.right[:3]} == {*texts[:3]}
 
 
 def test_copies_of_a_text_are_right(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from clsviz import words
 from clsviz.jobs import Job, State
 from clsviz.ui.parts import plot, redrawn
 from clsviz.ui.state import identity, server
@@ -106,6 +107,12 @@ def charts_by_key(page: Any) -> dict[str, Any]:
     return found
 
 
+def dimmed(page: AppTest) -> set[str]:
+    """The keys of the charts that are of the settings before."""
+    sent = [one.proto for one in page.get("bidi_component") if one.proto.component_name == "clsviz.chart"]
+    return {proto.id.split("-", 2)[2] for proto in sent if orjson.loads(proto.json)["dimmed"]}
+
+
 def thumbnails(page: AppTest) -> list[dict[str, Any]]:
     """The small pictures of the main page, as they are sent."""
     (row,) = (one for one in page.get("bidi_component") if one.proto.component_name == "clsviz.thumbnails")
@@ -185,10 +192,7 @@ BOXES = (
     "settings",
     "own_file",
     "downloads",
-    "in_full",
-    "random_weights_box",
-    "learning_curve_box",
-    "times_found",
+    *words.layer_cards.NAMES,
     "how_to_read",
     "how_it_was_measured",
 )

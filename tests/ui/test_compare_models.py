@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import BOXES, answer, charts, linked, plain, settle, texts
+from support.app import BOXES, answer, charts_by_key, linked, plain, settle, texts
 from support.tiny import write_piecewise_bert
 
 from clsviz.jobs import Cost, Extraction, Job
@@ -81,8 +81,11 @@ def test_the_models_are_measured_on_the_same_sentences(open_page: Callable[..., 
         assert row["probe_r_squared"] > row["r_squared"]
     assert f"{len(both)} of 200 sentences, under 20 tokens in every model" in texts(page)
     assert answer(page).startswith("Too few sentences to compare: a straight line accounts for")
-    of_vector, of_norm, pictures = charts(page)
-    assert [len(t["text"]) for t in pictures["data"] if t["mode"] == "markers"] == [len(both)] * 2
+    assert "by cosine of mean-pooled vectors. Exposure 1 is fair." in texts(page)
+    shown = charts_by_key(page)
+    assert {trace["name"] for trace in shown["searches"]["data"]} == {"tiny-bert", "by-pieces"}
+    of_vector, of_norm = shown["curves_error"], shown["curves_norm"]
+    assert [len(t["text"]) for t in shown["small_multiples"]["data"] if t["mode"] == "markers"] == [len(both)] * 2
     assert [len(figure["data"]) for figure in (of_norm, of_vector)] == [2, 3]  # and guessing
     tasks = set(server.jobs()._analyses)  # one a model: every layer is probed, whichever is shown
     page.select_slider(key="layer_2").set_value(1).run()
@@ -95,10 +98,10 @@ def test_a_link_restores_models_and_axes_and_names_what_cannot_be_used(
     page = open_page(axes="free", layer="1")
     assert page.multiselect(key="models").value == folders
     assert (page.query_params["axes"], page.query_params["models"]) == ("free", ",".join(folders))
-    assert "matches" not in charts(page)[2]["layout"]["yaxis2"]
+    assert "matches" not in charts_by_key(page)["small_multiples"]["layout"]["yaxis2"]
     page.toggle(key="axes").set_value(False).run()
     assert "axes" not in page.query_params
-    assert charts(page)[2]["layout"]["yaxis2"]["matches"] == "y"
+    assert charts_by_key(page)["small_multiples"]["layout"]["yaxis2"]["matches"] == "y"
     assert "axes is “crooked”; it must be free" in texts(open_page(axes="crooked"))
 
 

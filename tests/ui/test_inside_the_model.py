@@ -11,7 +11,7 @@ import pytest
 import transformers
 from safetensors.numpy import load_file
 from streamlit.testing.v1 import AppTest
-from support.app import answer, charts, finish, linked, plain, settle, texts
+from support.app import answer, charts, dimmed, finish, linked, plain, settle, texts
 from support.hub import Hub
 from support.tiny import write_bert
 
@@ -54,6 +54,15 @@ def test_the_page_says_what_the_model_is_made_of(open_page: Callable[..., AppTes
     assert not page.session_state.watched  # nothing of a corpus is needed
     page = open_page(model=f"untrained:{tiny_folder}")
     assert "16 numbers, drawn at random" in texts(page)
+
+
+def test_a_model_that_is_not_here_leaves_the_picture_before_dimmed(open_page: Callable[..., AppTest]) -> None:
+    page = open_page()
+    before = charts(page)[0]["data"]
+    page.selectbox(key="model").set_value("bert-base-uncased").run()
+    page = settle(page)
+    assert "not on this machine yet" in answer(page)
+    assert (dimmed(page), charts(page)[0]["data"]) == ({"way"}, before)
 
 
 def test_the_pooler_is_put_to_the_test(

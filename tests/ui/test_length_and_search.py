@@ -81,8 +81,10 @@ def test_a_table_with_titles_is_searched_and_its_settings_are_in_the_link(
         pd.read_csv(io.BytesIO(offered["Table (CSV)"]()), keep_default_na=False), rows(expected)
     )
     assert offered["Picture (PNG)"]().startswith(b"\x89PNG")
+    assert offered["Picture (PDF)"]().startswith(b"%PDF")
     command = next(code.value for code in page.code if code.value.startswith("python -m clsviz search-test"))
     assert command.endswith("--similarity dot")
+    assert any(code.value.startswith("@software") and "--similarity dot" in code.value for code in page.code)
     page.button_group(key="pooling").set_value("cls").run()
     page = settle(page)
     assert page.query_params["pooling"] == "cls"
@@ -137,7 +139,7 @@ def test_what_takes_long_waits_for_measure_and_says_nothing_before_all_of_it_is_
     texts_with_titles: bytes,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("clsviz.ui.length_and_search.jobs.FREE_SECONDS", 0.0)
+    monkeypatch.setattr("clsviz.ui.search_jobs.FREE_SECONDS", 0.0)
     page = open_page(corpus=keep(texts_with_titles))
     assert answer(page).startswith("Ready: 240 searches of titles for their texts, among 240 texts. This takes about ")
     assert words.search_cards.EXAMPLE in texts(page)

@@ -5,9 +5,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import chart, finish, job_of, texts
+from support.app import chart, finish, job_of, settle, texts, unfold
 
 from clsviz.analysis import ViewData
+from clsviz.encoder import Encoder
+from clsviz.settings import Pooling
 from clsviz.ui.parts import selection
 
 pytestmark = pytest.mark.usefixtures("measured_before")
@@ -46,6 +48,20 @@ def test_a_lasso_holds_what_lies_in_it() -> None:
     assert 50 < wanted.sum() < 450
     found = np.isin(np.arange(500), selection.marked("lasso:5,6,35,6,20,7,35,8,5,8", SHOWN))
     np.testing.assert_array_equal(found[~on_an_edge], wanted[~on_an_edge])
+
+
+def test_a_selected_sentence_is_shown_whole_with_its_nearest_neighbours(
+    open_page: Callable[..., AppTest], tiny_encoder: Encoder
+) -> None:
+    page = finish(open_page(selected="points:5"))
+    sentences = job_of(page).work.found.sentences
+    assert sentences[5] in [text.value for text in page.text]
+    page = settle(unfold(page, "neighbours"))
+    vectors = tiny_encoder.vectors(sentences).of(Pooling.CLS, None)
+    cosines = vectors @ vectors[5] / np.linalg.norm(vectors, axis=1) / np.linalg.norm(vectors[5])
+    nearest = [sentences[at] for at in np.argsort(-cosines) if sentences[at] != sentences[5]]
+    shown = next(frame.value for frame in page.dataframe if "Similarity" in frame.value)
+    assert shown["Sentence"].tolist() == nearest[:10]
 
 
 def test_a_link_restores_overlays_zoom_and_selection_of_which_the_last_outlasts_the_view(

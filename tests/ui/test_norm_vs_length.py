@@ -15,9 +15,11 @@ from support.app import (
     answer,
     chart,
     charts_by_key,
+    dimmed,
     drawn,
     figures,
     finish,
+    go_to,
     job_of,
     settle,
     texts,
@@ -39,7 +41,7 @@ from clsviz.statistics.precision import Audit
 from clsviz.statistics.shape import shape as shape_of
 from clsviz.ui.state import server
 from clsviz.words.glossary import NORM_VS_LENGTH, TERMS
-from clsviz.words.tour import STEPS
+from clsviz.words.tour import PAGES, STEPS
 
 pytestmark = pytest.mark.usefixtures("measured_before")
 
@@ -56,6 +58,16 @@ def test_the_page_answers_its_question(open_page: Callable[..., AppTest], tiny_e
     assert figures(page)["Sentences"] == "300"
     assert len(chart(page)["data"][0]["text"]) == 300
     assert [term for term in TERMS if f"**{term}** — " in texts(page)] == [t for t in TERMS if t in NORM_VS_LENGTH]
+
+
+def test_what_is_not_measured_leaves_the_picture_before_dimmed(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page())
+    before = chart(page)["data"][0]["y"]
+    assert not dimmed(page)
+    page.selectbox(key="model").set_value("bert-base-uncased").run()
+    assert answer(page).startswith("Press Measure to start.")
+    assert (dimmed(page), chart(page)["data"][0]["y"]) == ({"scatter"}, before)
+    assert words.waiting.SETTINGS_BEFORE in texts(page)
 
 
 def test_the_norm_of_the_mean_is_measured_when_it_is_chosen(
@@ -203,11 +215,16 @@ def test_the_tour_starts_when_asked_frames_what_is_there_and_ends(open_page: Cal
     page = finish(open_page())
     assert not framed()
     page.button(key="tour_start").click().run()
-    for number, (title, _) in enumerate(STEPS, 1):
-        assert f"**{number} of {len(STEPS)} · {title}**" in texts(page)
+    for number, (title, _) in enumerate([*STEPS, *PAGES], 1):
+        if number > len(STEPS):
+            path = "length_and_search" if title.endswith("?") else title.lower()
+            page = settle(go_to(page, path.replace(" ", "_")).run())
+        assert f"**{number} of {len(STEPS) + len(PAGES)} · {title}**" in texts(page)
         assert framed()
         assert framed() <= keys_of(page.main)
-        page.button(key="tour_next").click().run()
+        if number < len(STEPS):
+            page.button(key="tour_next").click().run()
+    page.button(key="tour_next").click().run()
     assert not framed()
 
 

@@ -66,7 +66,7 @@ def test_a_page_opens_answers_and_keeps_its_link(name: str, tiny_folder: Path, c
 def test_what_is_not_free_waits_for_run(
     name: str, tiny_folder: Path, corpus: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("clsviz.jobs.queue", "clsviz.ui.length_and_search.jobs"):
+    for module in ("clsviz.jobs.queue", "clsviz.ui.search_jobs"):
         monkeypatch.setattr(f"{module}.FREE_SECONDS", -1.0)
     page = settle(linked(query_of(name, tiny_folder, corpus), name).run())
     assert page.button(key="run").label.startswith("Measure")
@@ -208,6 +208,7 @@ def test_a_selection_stands_out_on_every_page(open_page: Callable[..., AppTest])
     expected = selected(chart(page)["data"][0])
     assert 20 < len(expected) < 280
     assert all(small["paths"]["marked"].count("M") == len(expected) for small in thumbnails(page))
+    page.session_state["scatter_box_seen"] = True  # a card that was open
     for name in ("try_a_sentence", "where_length_lives"):
         page = settle(go_to(page, name).run())
         assert selected(chart(page)["data"][0]) == expected

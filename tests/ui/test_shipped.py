@@ -36,7 +36,8 @@ for name, query in {visits!r}:
     print(json.dumps({{
         "loaded": [library for library in {heavy!r} if library in sys.modules],
         "charts": [one.proto.json for one in page.get("bidi_component") if one.proto.component_name == "clsviz.chart"],
-        "texts": [element.value for element in [*page.title, *page.header, *page.markdown, *page.caption]],
+        "texts": [element.value for element in [*page.title, *page.header, *page.markdown, *page.caption]]
+        + [box.label for box in page.expander],
         "errors": [error.value for error in page.error],
         "found": [job.work.found.is_outline for job in page.session_state.watched.values()],
         "n_shipped": [job.work.found.n_shipped for job in page.session_state.watched.values()],
@@ -58,11 +59,13 @@ SHOWN = {
     "": ("Hardly: a smooth curve in length accounts for 3.6%", "Straight line, falling: 1.8%"),
     "where_length_lives": (
         "Yes, but it fades: after layer 1, a linear probe misses length by only 0.6 tokens",
-        "From the whole vector",
+        "Random weights give length away too: they miss by 1.3–1.4 tokens",
+        "tells length better than that of [CLS]: a line on it misses by 3.6 tokens, on that of [CLS] by 6.5",
+        "Once erased, probes hardly find length",
     ),
     "length_and_search": ("No sign of it: by cosine", "Recall of the right text among ten: 64%"),
     "try_a_sentence": ("An example; type your own", "tops 84% of"),
-    "compare_models": ("gives a line: it accounts for 1.8%", "2,000 of 4,993 sentences"),
+    "compare_models": ("finds the right text more often than untrained MiniLM-L6: 64%", "2,000 of 4,993 sentences"),
     "inside_the_model": ("22,713,216 weights", "An example, since you have not typed a sentence"),
 }
 """What stands on a page only once all of it is there."""
@@ -107,7 +110,8 @@ def test_the_controls_of_the_layers_need_no_vectors_either(shown: dict[str, dict
     for name in CONTROLS:
         seen = shown[name]
         assert (seen["loaded"], seen["errors"], seen["found"]) == ([], [], [True]), name
-        assert len(seen["charts"]) >= 4, name
+        assert len(seen["charts"]) == (2 if name == "the length erased" else 1), name
+        assert "being computed" not in "".join(seen["texts"])
 
 
 def test_what_did_not_come_along_is_measured_here(tmp_path: Path) -> None:
@@ -117,4 +121,4 @@ def test_what_did_not_come_along_is_measured_here(tmp_path: Path) -> None:
     assert (seen["found"], seen["n_shipped"], seen["errors"]) == ([False], [0], [])
     assert "sklearn" in seen["loaded"]
     assert not {"torch", "transformers"} & set(seen["loaded"])  # the model is in a process of its own
-    assert len(seen["charts"]) == 5
+    assert len(seen["charts"]) == 1

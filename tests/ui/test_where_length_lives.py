@@ -1,5 +1,6 @@
 """The page “Where length lives”."""
 
+import base64
 import io
 import shutil
 import threading
@@ -24,8 +25,8 @@ from clsviz.sources import uploads
 from clsviz.sources.models import UNTRAINED
 from clsviz.ui import view
 from clsviz.ui.state import server
-from clsviz.ui.where_length_lives import cards
-from clsviz.ui.where_length_lives.page import choose_vector
+from clsviz.ui.where_length_lives import jobs
+from clsviz.ui.where_length_lives.cards import choose_vector
 
 PAGE = "where_length_lives"
 
@@ -67,11 +68,18 @@ def test_the_page_says_where_length_is_and_draws_it(
     assert f"{profile.best.error:.1f} tokens" in answer(page)
     drawn = charts_by_key(page)
     assert drawn.keys() == {"lines", "cells", "scatter", "spread", "dimensions"}  # few sentences have no curve
-    assert {"whole vector", "direction alone", "norm alone"} <= {trace.get("name") for trace in drawn["lines"]["data"]}
+    lines = {trace["name"]: trace["y"] for trace in drawn["lines"]["data"]}
+    assert lines.keys() == {"[CLS] vector", "its norm", "guessing"}
+    assert max(map(float, lines["guessing"])) == pytest.approx(profile.guess_error)
+    titles = [plain(card.label) for card in page.expander]
+    assert "Random weights: what an untrained model gives away is not measured" in titles
+    assert any(title.startswith("The norm of the mean-pooled vector") for title in titles)
+    assert "Length erased: not measured yet" in titles
     assert len(chart(page)["data"][0]["text"]) == 300
     readings = pd.read_csv(io.BytesIO(offered["Layers (CSV)"]()))
     best = readings[(readings["pooling"] == "cls") & (readings["readout"] == "vector")]["r_squared"].max()
     assert best == pytest.approx(profile.best.r_squared)
+    assert offered["Picture (PNG)"]().startswith(b"\x89PNG")
     assert {"Norms (CSV)", "SentLen (CSV)", "LayerNorm (CSV)", "Dimensions (Parquet)"} <= offered.keys()
 
 
@@ -112,12 +120,35 @@ def test_the_length_is_erased_the_vectors_projected_and_probes_travel_where_a_li
     assert "(from the whole vector: " in said
     assert {"erasure", "travel", "projection"} <= charts_by_key(page).keys()
     assert {"Other corpus (CSV)", "Length erased (CSV)"} <= offered.keys()
-    page.toggle(key="erase").set_value(False).run()
-    page.toggle(key="project").set_value(False).run()
+    titles = [plain(card.label) for card in page.expander]
+    for start in ("On other.txt", "From two dimensions a probe reads R² ", "Once erased, "):
+        assert any(title.startswith(start) for title in titles), titles
     page.selectbox(key="travel_to").set_value("").run()
     page = settle(page)
-    assert not {"erase", "travel_to", "project"} & page.query_params.keys()
-    assert not {"erasure", "travel", "projection"} & charts_by_key(page).keys()
+    assert "travel_to" not in page.query_params
+    assert "travel" not in charts_by_key(page)
+
+
+def test_the_length_is_erased_and_the_vectors_projected_at_a_click(open_page: Callable[..., AppTest]) -> None:
+    page = open_page()
+    assert not {"erasure", "projection"} & charts_by_key(page).keys()
+    page.button(key="erase-start").click().run()
+    page.button(key="project-start").click().run()
+    page = settle(page)
+    assert (page.query_params["erase"], page.query_params["project"]) == ("yes", "yes")
+    assert {"erasure", "projection"} <= charts_by_key(page).keys()
+    assert not {"erase-start", "project-start"} & {button.key for button in page.button}
+
+
+def test_cards_are_closed_at_first_but_for_those_whose_content_a_link_asks_for(
+    tiny_folder: Path, corpus: str, measured: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(measured, tmp_path / "store", dirs_exist_ok=True)
+    query = QUERY | {"model": str(tiny_folder), "corpus": corpus}
+    page = settle(linked(query, PAGE).run())
+    assert charts_by_key(page).keys() == {"lines"}
+    page = settle(linked(query | {"erase": "yes", "heat": "probe"}, PAGE).run())
+    assert charts_by_key(page).keys() == {"lines", "erasure", "cells"}
 
 
 def test_sentences_are_altered_at_a_click_which_can_be_stopped_and_a_link_has_it(
@@ -125,14 +156,14 @@ def test_sentences_are_altered_at_a_click_which_can_be_stopped_and_a_link_has_it
 ) -> None:
     page = open_page()
     blocked = threading.Event()
-    measure = cards.measure_altered
+    measure = jobs.measure_altered
 
     def wait(*args: Any) -> Any:
         while not blocked.wait(0.01):
             args[-2].check()
         return measure(*args)
 
-    monkeypatch.setattr(cards, "measure_altered", wait)
+    monkeypatch.setattr(jobs, "measure_altered", wait)
     assert page.button(key="origin-start").label.startswith("Measure five changes · about ")
     page.button(key="origin-start").click().run()
     assert page.query_params["origin"] == "250"  # the most that there are of those offered
@@ -194,19 +225,45 @@ def test_tiny_samples_and_models_without_a_pooler_explain_themselves(
     assert any("same for all sentences" in info.value for info in page.info)
 
 
-def test_until_vectors_are_measured_the_lines_of_before_stay_and_say_so(
+def test_shuffled_lengths_have_a_band_of_five_draws(open_page: Callable[..., AppTest]) -> None:
+    page = open_page(lengths="shuffled", pooling="mean")
+    drawn = {trace["name"]: trace for trace in charts_by_key(page)["lines"]["data"]}
+    assert drawn.keys() == {"five shuffles", "mean-pooled vector", "its norm", "guessing"}
+    packed = drawn["five shuffles"]["y"]
+    middles = np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"])
+    np.testing.assert_allclose(middles, drawn["guessing"]["y"][0], rtol=0.1)
+    assert "five draws of shuffled lengths" in texts(page)
+
+
+def test_until_there_is_a_verdict_the_picture_of_before_stays_dimmed(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = open_page()
-    before = charts(page)[0]["data"]
-    with monkeypatch.context() as patch:
-        patch.setattr(view, "covered", lambda job, experiment: None)
+    before, verdict = charts_by_key(page)["lines"], answer(page)
+    job = job_of(page)
+    with monkeypatch.context() as patch:  # as while vectors of the same sentences are measured again
+        patch.setattr(job, "state", State.RUNNING)
+        page.run()
+        assert (charts_by_key(page)["lines"]["data"], answer(page)) == (before["data"], verdict)
+        assert words.waiting.SETTINGS_BEFORE not in texts(page)
+        assert {plain(card.label) for card in page.expander} >= {"Six length bins: being computed…"}
         page.select_slider(key="length_cutoff").set_value(20).run()
-        kept = charts(page)[0]
-        assert [trace["y"] for trace in kept["data"]] == [trace["y"] for trace in before]
-        assert kept["layout"]["annotations"][0]["text"] == "Of the settings before, until there is more"
-        page.button(key="control-Untrained model").click().run()  # of another model, they are none of this one's
-        assert not charts(page)[0]["layout"].get("annotations")
+        assert charts_by_key(page)["lines"]["data"] == before["data"]
+        assert words.waiting.SETTINGS_BEFORE in texts(page)
+        assert answer(page) == words.readings.FITTING
+    page = settle(page.run())
+    assert charts_by_key(page)["lines"]["data"] != before["data"]
+    assert words.waiting.SETTINGS_BEFORE not in texts(page)
+
+
+def test_before_the_first_result_an_example_is_shown_dimmed(
+    tiny_folder: Path, corpus: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view, "covered", lambda job, experiment: None)  # as while nothing is measured
+    page = settle(linked(QUERY | {"model": str(tiny_folder), "corpus": corpus}, PAGE).run())
+    assert words.layer_cards.EXAMPLE in texts(page)
+    assert "random weights" in {trace.get("name") for trace in charts_by_key(page)["lines"]["data"]}
+    assert not answer(page).startswith("Yes")
 
 
 def test_while_vectors_come_the_profile_is_of_a_round_number_of_the_first_ones(

@@ -46,10 +46,18 @@ def test_of_what_came_with_clsviz_each_page_has_its_own_picture_or_none(page: st
         assert preview.picture.r_squared == pytest.approx(r_squared, rel=1e-5)
     elif page == "where_length_lives":
         assert isinstance(preview.picture, Lines)
+        name, lowest, highest = preview.picture.band or ("", np.empty(0), np.empty(0))
+        assert name == "random weights"
+        assert 1 < lowest[-1] < highest[-1] < 2  # of five models
         vector, norm = preview.picture.values.values()
         assert len(vector) == len(norm) == 7
         assert np.nanmin(vector) < np.nanmin(norm) < preview.picture.level[1]
         assert f"{np.nanmin(vector):.1f} tokens" in preview.answer
+        mean = Previews().of(page, {"pooling": "mean"})
+        assert isinstance(mean.picture, Lines)
+        assert [*mean.picture.values] == ["mean-pooled vector", "its norm"]
+        assert mean.picture.band is None  # random weights are read from [CLS] alone
+        assert f"{np.nanmin(mean.picture.values['mean-pooled vector']):.1f} tokens" in mean.answer
     elif page == SEARCH:
         assert isinstance(preview.picture, Exposures)
         assert preview.answer == "No sign of it: by cosine, no length is clearly found too often."

@@ -202,6 +202,18 @@ def test_what_forbids_a_verdict_comes_first() -> None:
     assert words.answer(untold, Experiment()) == "No straight trend stands out; curves are still being checked."
 
 
+def test_while_more_is_measured_no_verdict_is_given() -> None:
+    lengths = random_lengths()
+    rising, level = (shown_of(lengths, 9 + slope * lengths + noise()) for slope in (0.04, 0))
+    few = shown_of(lengths[:40], (9 + noise())[:40])
+    line = words.numbers.share_in_short(np.corrcoef(rising.lengths, rising.norms)[0, 1] ** 2)
+    assert words.answer_so_far(rising) == (
+        f"Measuring: so far, a straight line accounts for {line} of the differences between norms."
+    )
+    assert words.answer_so_far(level) == "Measuring: so far, no straight trend stands out."
+    assert words.answer_so_far(few) == "Measuring: there are too few sentences so far to say."
+
+
 def test_every_headline_is_one_sentence_of_at_most_20_words() -> None:
     lengths = random_lengths()
     for slope, power, bent in itertools.product((0, 0.008, -0.1), (-0.5, 0, 0.5), (0, 0.3, 3)):

@@ -236,7 +236,7 @@ def test_controls_stand_first_and_their_words_claim_no_more() -> None:
     both = words.profile.answer(profile, replace(shuffled, model="untrained:minilm"))
     assert both.startswith("Control, with lengths shuffled across sentences and random weights: a linear probe")
     assert words.profile.answer(profile, Experiment()).startswith("A linear probe of the [CLS] vector of MiniLM-L6")
-    assert words.profile.answer(None, Experiment()) == "Fitting probes…"
+    assert words.profile.answer(None, Experiment()) == words.readings.FITTING
 
 
 CONTROLS = {
@@ -324,6 +324,22 @@ def test_the_line_below_the_headline_has_the_numbers() -> None:
     assert paragraphs[1:] == words.profile.details(profile)
 
 
+def test_the_headline_is_of_the_vector_that_is_chosen() -> None:
+    profile = profile_of(7 * CONSTANT, 7 * ENCODING, NOISE, mean=with_length(9), pooler=with_length(1.5))
+    for pooling, start in (
+        (Pooling.CLS, "Yes, but it fades: after layer 1, "),
+        (Pooling.MEAN, "Yes, to the last layer: there a linear probe misses length by "),
+        (Pooling.POOLER, "Largely: a linear probe misses length by "),
+    ):
+        experiment = Experiment(pooling=pooling)
+        best = profile.best_of(pooling)
+        assert best is not None
+        assert words.headline.answer(profile, experiment).startswith(start)
+        assert f"R² {best.r_squared:.3f}" in words.headline.in_numbers(profile, experiment)
+    nothing = profile_of(7 * CONSTANT, 7 * ENCODING, pooler=NOISE)
+    assert words.headline.answer(nothing, Experiment(pooling=Pooling.POOLER)).endswith("in the pooler output.")
+
+
 def test_what_other_sentences_might_take_away_is_not_told() -> None:
     """The best of several probes of nothing may reach R² 0.05 with a hundred sentences."""
     profile = profile_of(with_length(0.5), NOISE)
@@ -372,18 +388,19 @@ def test_the_headline_says_what_cannot_be_said() -> None:
     of_wide = words.headline.answer(profile_of(NOISE, NOISE[::-1], n=110), Experiment())
     assert of_wide == "Can’t tell: 110 sentences are few for 24 dimensions."
     unknown = profile_of(7 * CONSTANT, 7 * ENCODING, made=1)
-    assert words.headline.answer(unknown, Experiment()) == "Can’t tell: no probe is fitted yet."
+    assert words.headline.answer(unknown, Experiment()) == words.readings.FITTING
     assert words.headline.in_numbers(unknown, Experiment()) == "500 sentences under 80 tokens"
 
 
-def test_the_headline_is_so_far_until_every_layer_was_read() -> None:
+def test_there_is_no_verdict_until_every_layer_was_read() -> None:
     layers = (7 * CONSTANT, 7 * ENCODING, NOISE)
     n_norms = 9
     for made in range(n_norms + 2, 22):
         profile = profile_of(*layers, made=made)
         is_read = None not in profile.line(Pooling.CLS, Readout.VECTOR)
         assert is_read == (made >= n_norms + 3)
-        assert words.headline.answer(profile, Experiment()).startswith("So far: a linear probe misses ") != is_read
+        assert (words.headline.answer(profile, Experiment()) == words.readings.FITTING) != is_read
+        assert words.headline.answer(profile, Experiment(pooling=Pooling.MEAN)) == words.readings.FITTING or made > 14
         assert ("after the last layer ·" in words.headline.in_numbers(profile, Experiment())) == is_read
         assert ("So far," in words.profile.in_full(profile, Experiment())[-1]) == (made < 21)
 
@@ -401,6 +418,8 @@ def test_the_headline_names_the_controls_and_is_at_most_20_words() -> None:
     by_probe, last = (7 * ENCODING, 7 * CONSTANT, NOISE), (7 * CONSTANT, LENGTHS[:, None] * CONSTANT)
     for layers, n, made in itertools.product((hardly, by_norm, by_probe, last), (N, 110), (7, 10, 10**6)):
         profile = profile_of(*layers, n=n, made=made)
+        if not profile.is_read(Pooling.CLS):
+            continue
         plain = words.headline.answer(profile, Experiment()).replace("with this many sentences, ", "")
         for controls, experiment in HEADLINE_CONTROLS.items():
             headline = words.headline.answer(profile, experiment)

@@ -9,7 +9,7 @@ from support.prose import Values, profile_of
 from support.snapshots import assert_said
 
 from clsviz import words
-from clsviz.analysis.layers import SentLen
+from clsviz.analysis.layers import NormBreakdown, SentLen
 from clsviz.analysis.probes import Origin, Published
 from clsviz.experiment import Experiment
 from clsviz.settings import Alteration, Lengths, Pooling, Unit
@@ -22,6 +22,7 @@ NAN = float("nan")
 WITH_AND_WITHOUT = AS_IT_IS, WITHOUT_BIAS, WITHOUT_GAIN, WITHOUT_EITHER
 VECTOR: Values = (None, 0.99, 0.62)
 ABOUT_NORM = Pooling.CLS, 1, Readout.NORM
+MEAN_NORM = Pooling.MEAN, 2, Readout.NORM
 
 PROFILES: dict[str, Profile] = {
     "the best is not the last": profile_of(VECTOR, direction=(None, 0.98, 0.6), mean=(0.5, 0.9, 0.95), pooler=0.6),
@@ -76,6 +77,45 @@ def test_what_a_profile_is_answered() -> None:
     assert_said("layers_headlines", headlines)
     assert words.profile.answer(None, Experiment()) == headlines["being fitted"]
     assert words.headline.in_numbers(None, Experiment()) == ""
+
+
+def test_the_titles_of_cards_are_findings_of_a_profile() -> None:
+    of_mean = {
+        name: replace(profile_of(VECTOR), readings=profile_of(VECTOR).readings | {MEAN_NORM: Reading(*MEAN_NORM, *of)})
+        for name, of in {
+            "the norm of the mean tells more": (0.67, (), "", 1, 1, None, 3.6),
+            "it tells less": (0.01, (), "", 1, 1, None, 6.5),
+            "about as much": (0.12, (), "", 1, 1, None, 6.2),
+            "there is no line on it": (None, (), "The norm is the same for all 500 sentences, so there is none."),
+        }.items()
+    }
+    neither = profile_of(VECTOR, (None, 0.2, 0.01))
+    neither = replace(neither, readings=neither.readings | {MEAN_NORM: of_mean["it tells less"].readings[MEAN_NORM]})
+    constant = profile_of(VECTOR, (None, 0.2, None))
+    constant = replace(constant, readings=constant.readings | {MEAN_NORM: Reading(*MEAN_NORM, 0.6, error=4.0)})
+    cards = words.layer_cards
+    assert_said(
+        "layers_cards",
+        {
+            **{f"direction: {name}": cards.direction(profile, "tokens") for name, profile in PROFILES.items()},
+            **{f"norms: {name}": cards.norms(profile, "tokens") for name, profile in of_mean.items()},
+            "norms: neither tells it": cards.norms(neither, "words"),
+            "norms: that of [CLS] is constant": cards.norms(constant, "words"),
+            "norms: few": cards.norms(PROFILES["99 sentences"], "tokens"),
+            "a norm": cards.norm("Norm of the [CLS] embedding", "By a straight line, hardly: it accounts for 1.8%."),
+            "a norm without a line": cards.norm(
+                "Norm", "No straight trend stands out; curves are still being checked."
+            ),
+            "the picture": [cards.picture(band) for band in (None, *Lengths)],
+            "so far": [cards.so_far(n) for n in (1, 256)],
+            "not known": [
+                f"{name}: {why}"
+                for name, why in zip(
+                    cards.NAMES.values(), itertools.cycle((cards.NOT_ASKED, cards.BEING_COMPUTED, cards.IMPOSSIBLE))
+                )
+            ],
+        },
+    )
 
 
 def test_what_a_profile_says_in_full() -> None:
@@ -135,6 +175,32 @@ def test_what_becomes_of_probes_elsewhere_and_once_the_length_is_erased() -> Non
             "erased, with odd numbers": words.probing.erased(Erasure(400, 1, 1, odd)),
             "erased, one sentence": words.probing.erased(Erasure(400, 2, 2, left, n_clusters=1)),
             "being erased": words.probing.erased(None),
+            "titles of other corpora": [
+                words.layer_cards.travelled(replace(found, n_clusters=n), "Novels <b>", "tokens")
+                for n in (None, 6)
+                for found in [Travel(500, 400, 2, 6.0, 7.0, 5.0, legs(NAN, across, 9.0)) for across in (2.5, 8.0)]
+            ],
+            "titles of erasing": [
+                words.layer_cards.erased(
+                    Erasure(400, 2, 2, {BEFORE: before, AFTER: after, CONTROL: before}, n_clusters=n)
+                )
+                for after, n in (
+                    (left[AFTER], None),
+                    (Left((0.0, 0.01), (0.01, -0.2), (0.1, 0.1)), None),
+                    (left[AFTER], 6),
+                )
+            ],
+            "title of little to erase": words.layer_cards.erased(
+                Erasure(400, 1, 1, {BEFORE: Left((0.01,), (0.02,), (0.1,)), AFTER: odd[AFTER]})
+            ),
+            "titles of two dimensions": [
+                words.layer_cards.projected(
+                    Projection(np.zeros((400, 2), np.float32), (0.2, 0.06), value, (value,)),
+                    Reading(Pooling.CLS, 2, Readout.VECTOR, of_all),
+                    n,
+                )
+                for value, of_all, n in ((0.41, 0.99, 400), (-0.3, None, 400), (0.9, 0.99, 6))
+            ],
             "projected": projected(0.414, 0.987),
             "projected, below nothing": projected(-0.3, None),
             "projected, nothing": projected(-0.001, None),
@@ -172,6 +238,11 @@ def test_what_the_published_task_says() -> None:
             "a file": of_file(0.4, 0.6),
             "a file, not told apart": of_file(0.1, 0.3),
             "a file, worse": of_file(0.05, 0.15),
+            "titles": [
+                words.layer_cards.sentlen(SentLen(16, replace(result, n_train=n), None, "", draws))
+                for n, draws in ((600, (0.5, 0.6)), (600, (0.1, 0.2)), (24, (0.5, 0.6)))
+            ],
+            "title of nothing": words.layer_cards.sentlen(SentLen(16, None, None, "too few")),
             "few to train on": words.sentlen.caveat(SentLen(384, replace(result, n_train=246), None)),
             "as many as that said": words.sentlen.caveat(SentLen(384, replace(result, n_train=8 * 246), None)),
         },
@@ -208,6 +279,15 @@ def test_which_dimensions_hold_the_norm_and_what_gain_and_bias_do_to_it() -> Non
             "gain and bias are all of the variation": normed(varies=False, norm_sd=0.0, r_squared=None),
             "the norm varies without them": normed(),
             "the gain erases dimensions": [normed(left_out=1), normed(left_out=3)],
+            "titles": [
+                words.layer_cards.breakdown(NormBreakdown(found, "The norm is constant, so no.", None, ""))
+                for found in (
+                    few,
+                    replace(few, dominant=(1,)),
+                    replace(few, shares=np.full(2, 0.5), dominant=(0, 1)),
+                    None,
+                )
+            ],
             "nothing varies": words.dimensions.layer_norm_sentence(constant),
         },
     )
@@ -233,6 +313,16 @@ def test_where_a_probe_gets_the_length_from() -> None:
             "so far": words.origin.answer(so_far),
             "the last is the best": words.origin.answer(replace(found, natural=readings(None, 0.5, 0.6))),
             "hardly read": words.origin.answer(replace(found, natural=readings(None, 0.04, 0.03))),
+            "titles": [
+                words.layer_cards.origin(one)
+                for one in (
+                    found,
+                    replace(found, natural=readings(None, 0.52, 0.5)),
+                    replace(found, natural=readings(None, 0.04, 0.03)),
+                    replace(found, n_clusters=99),
+                    replace(found, altered={}),
+                )
+            ],
             "no probe": words.origin.answer(replace(found, natural=readings(None, None, None))),
             "few": words.origin.answer(replace(found, n_clusters=99)),
             "being fitted": [words.origin.answer(None), words.origin.answer(replace(so_far, natural=()))],

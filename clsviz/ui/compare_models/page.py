@@ -18,7 +18,7 @@ from clsviz.jobs import Found, MeasuringJob, State
 from clsviz.settings import Pooling, Precision, Unit
 from clsviz.sources import models
 from clsviz.ui import sidebar, view
-from clsviz.ui.compare_models import jobs
+from clsviz.ui.compare_models import jobs, searches
 from clsviz.ui.compare_models.jobs import Compared
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, layout, plot, preview, redrawn, share
@@ -32,7 +32,7 @@ _MOST_DRAWN = 2_000
 _MOST_ADDED = 200
 """How many more, because they are selected."""
 
-_HEIGHT_OF_CURVES = 340
+_HEIGHT_OF_CURVES, _HEIGHT_OF_NORMS = 420, 280
 
 _MARGIN = 0.04
 
@@ -76,7 +76,9 @@ def page() -> None:
         return session.experiment(), st.session_state.axes, lacks_vectors
 
     def is_active() -> bool:
-        return compared.is_active or not all(row.is_read for row in jobs.rows(compared, experiment))
+        of_searches = searches.ask(compared.names, experiment)
+        is_read = all(row.is_read for row in jobs.rows(compared, experiment))
+        return compared.is_active or not is_read or any(job.is_active for job in of_searches)
 
     redrawn.show(lambda: _show(compared, experiment, query, shallowest, poolings), chosen, is_active)
     preview.explain(first)
@@ -120,18 +122,22 @@ def _show(
     poolings: Sequence[Pooling],
 ) -> None:
     """The answer, the pictures with their controls, the table, and the layers."""
-    rows = jobs.rows(compared, experiment)
+    of_searches = searches.ask(compared.names, experiment)
+    rows = searches.with_searches(jobs.rows(compared, experiment), of_searches)
     founds = [job.work.found for job in compared.norms]
     waiting = words.comparison.waiting([job.state for job in compared.all])
     layout.head(
         words.question_of_models(experiment),
-        words.comparison.headline(rows) or waiting,
+        words.comparison.searches(rows) or words.comparison.headline(rows) or waiting,
         words.comparison.in_numbers(rows, experiment),
         words.comparison.caveats(rows, experiment),
         terms=words.glossary.COMPARE_MODELS,
     )
-    # What searches say comes first here, where it was tested.
-    _show_curves(rows, experiment.unit)
+    with st.grid(2, min_column_width=300):
+        with st.container():
+            searches.show(rows, of_searches, _HEIGHT_OF_CURVES)
+        with st.container():
+            _show_errors(rows, experiment.unit)
     with view.strip():
         view.controls(shallowest, poolings)
         with st.container(gap="xsmall"):
@@ -160,6 +166,8 @@ def _show(
     _show_table(rows, experiment.unit)
     st.subheader("Norm against length", anchor=False)
     _show_pictures(experiment, rows, founds)
+    norms = words.comparison.norm_curves(experiment.unit)
+    _show_curves(rows, "norm", norms, "R² of the norm", (-_MARGIN, 1 + _MARGIN), height=_HEIGHT_OF_NORMS)
     measured = [(row, found) for row, found in zip(rows, founds, strict=True) if found and row.norms]
     how_it_was_measured = partial(_show_settings, experiment, measured) if measured else None
     share.explain(words.comparison.HOW_TO_READ, how_it_was_measured)
@@ -202,27 +210,44 @@ def _show_pictures(experiment: Experiment, rows: Sequence[Row], founds: Sequence
         st.caption(words.view.part_drawn(_MOST_DRAWN, most, "Each picture"))
 
 
-def _show_curves(rows: Sequence[Row], unit: Unit) -> None:
-    """By how much the probes miss length, and R² of the norm, layer by layer, over the relative depth."""
+def _show_errors(rows: Sequence[Row], unit: Unit) -> None:
+    """By how much the probes miss length, layer by layer, over the relative depth.
 
-    def draw(name: str, title: str, span: tuple[float, float], guess: float | None) -> Any:
+    While no model is probed, the errors of the settings before stay, dimmed.
+    """
+    if any(row.profile for row in rows):
+        st.session_state.probed_before = rows
+    probed: Sequence[Row] = st.session_state.get("probed_before", rows)
+    is_before = probed is not rows
+    guess = next((row.profile.guess_error for row in probed if row.profile), None)
+    errors = analysis.compare.curves(probed)["error"].to_numpy(float)
+    most = float(np.nanmax(errors, initial=guess or 1.0))
+    text = f"{words.waiting.SETTINGS_BEFORE}." if is_before else words.comparison.probe_curves(rows, unit)
+    _show_curves(probed, "error", text, f"Error in {unit}", (0.0, 1.15 * most), guess, is_dimmed=is_before)
+
+
+def _show_curves(
+    rows: Sequence[Row],
+    name: str,
+    text: str,
+    title: str,
+    span: tuple[float, float],
+    guess: float | None = None,
+    height: int = _HEIGHT_OF_CURVES,
+    *,
+    is_dimmed: bool = False,
+) -> None:
+    """One value of each model by layer, under a text that says what it is."""
+
+    def draw() -> Any:
         table = analysis.compare.curves(rows).rename(columns={name: "value"})
         return figures.relative_depth(table, chart.palette(), y_title=title, span=span, guess=guess)
 
-    guess = next((row.profile.guess_error for row in rows if row.profile), None)
-    errors = analysis.compare.curves(rows)["error"].to_numpy(float)
-    most = float(np.nanmax(errors, initial=guess or 1.0))
     key = tuple((row.label, row.norms, row.profile) for row in rows)
-    with st.grid(2, min_column_width=300, vertical_alignment="bottom"):
-        for name, text, title, span, level in (
-            ("error", words.comparison.probe_curves(rows, unit), f"Error in {unit}", (0.0, 1.15 * most), guess),
-            ("norm", words.comparison.norm_curves(unit), "R² of the norm", (-_MARGIN, 1 + _MARGIN), None),
-        ):
-            with st.container(key=f"{name}_curves"):
-                of = "curves", name, title, span, level, key
-                figure = plot.once(of, partial(draw, name, title, span, level))
-                st.caption(escape(text))
-                plot.show(figure, key=f"curves_{name}", alt=text, height=_HEIGHT_OF_CURVES)
+    with st.container(key=f"{name}_curves"):
+        figure = plot.once(("curves", name, title, span, guess, key), draw)
+        st.caption(escape(text))
+        plot.show(figure, key=f"curves_{name}", alt=text, height=height, is_dimmed=is_dimmed)
 
 
 def _show_table(rows: Sequence[Row], unit: Unit) -> None:
@@ -234,6 +259,10 @@ def _show_table(rows: Sequence[Row], unit: Unit) -> None:
     ]
     numbers.insert(4, "interval", intervals)
     columns = _columns(unit)
+    if any(row.search for row in rows):
+        label = columns.pop("label")
+        columns = {"label": label} | _search_columns() | columns
+        numbers[["recall_at_10", "recall_at_10_dot"]] *= 100
     if (numbers["problem"] != "").any():
         columns["problem"] = st.column_config.TextColumn("Problem", width="large")
         if any(row.norms is None and row.problem for row in rows):  # beside the name, not at the far end
@@ -245,8 +274,8 @@ def _show_table(rows: Sequence[Row], unit: Unit) -> None:
         hide_index=True,
         placeholder="–",
         key="comparison",
-        alt="The compared models, one per row, with how well length explains their norms and can be predicted from "
-        "their vectors",
+        alt="The compared models, one per row, with how well a line in length fits their norms, and "
+        "how well length can be read from their vectors",
     )
 
 
@@ -256,7 +285,7 @@ def _columns(unit: Unit) -> dict[str, Any]:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     return {
         "label": text("Model", pinned=True),
-        "r_squared": number("R²", format="%.3f", help="Share of the norm’s variance that the line explains."),
+        "r_squared": number("R²", format="%.3f", help="Share of the norm’s variance that the line accounts for."),
         "interval": text("95% interval", help="95% interval of R²."),
         "slope": number(f"Slope per {unit.singular}", format="%.3g", help=f"Change in the norm per {unit.singular}."),
         "spearman": number("Spearman’s ρ", format="%.2f", help="Rank correlation of norm and length."),
@@ -282,6 +311,23 @@ def _columns(unit: Unit) -> dict[str, Any]:
             for unit_name, name in lengths.items()
         },
         "n_sentences": number("Sentences", format="localized", help="How many sentences the numbers are based on."),
+    }
+
+
+def _search_columns() -> dict[str, Any]:
+    """What searches found, by cosine of mean-pooled vectors and by their dot product."""
+    number = st.column_config.NumberColumn
+    return {
+        "recall_at_10": number(
+            "Recall", format="%.0f%%", help="Right texts among ten, by cosine of mean-pooled vectors."
+        ),
+        "recall_at_10_dot": number("By dot product", format="%.0f%%", help="The same, by dot product of raw means."),
+        "exposure_shortest": number(
+            "Shortest", format="%.2f", help="Exposure of the shortest fifth, by cosine: 1 is fair."
+        ),
+        "exposure_longest": number(
+            "Longest", format="%.2f", help="Exposure of the longest fifth, by cosine: 1 is fair."
+        ),
     }
 
 

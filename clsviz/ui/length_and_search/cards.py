@@ -71,7 +71,7 @@ def _show_example(example: Example, number: int) -> None:
             "Text": st.column_config.TextColumn(width=600),
         },
         key=f"example_table_{number}",
-        alt="The ten texts that were found, and the right one, with their lengths",
+        alt=f"Search {number + 1}: the ten texts that were found, and the right one, with their lengths",
     )
 
 

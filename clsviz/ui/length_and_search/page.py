@@ -1,7 +1,9 @@
 """The page “Does length bend my search?”: searches whose right texts are known, by fifths of the texts' lengths."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -10,20 +12,22 @@ from clsviz.analysis.search_test import TESTED, SearchTest
 from clsviz.errors import ClsvizError, CorpusError, SettingError, UnsearchableError
 from clsviz.experiment import Experiment
 from clsviz.figures import static
-from clsviz.jobs import Found, State
+from clsviz.jobs import Analysis, Found, State
 from clsviz.settings import SEARCH_DEFAULTS, Pooling, SimilarityFunction
 from clsviz.sources import catalogue, models, tables
 from clsviz.sources.local_files import place_of
-from clsviz.ui import sidebar, view
-from clsviz.ui.length_and_search import cards, jobs
-from clsviz.ui.length_and_search.jobs import Asked, SearchJobs
+from clsviz.ui import search_jobs, sidebar, status, view
+from clsviz.ui.length_and_search import cards
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, layout, plot, redrawn, share
+from clsviz.ui.search_jobs import Asked, SearchJobs
 from clsviz.ui.state import server, session, url, visitor, watching
 
 PAGE = "length-and-search"
 
 _POOLINGS = (*TESTED, Pooling.MAX)
+
+_PATIENCE_SECONDS, _POLL_SECONDS = 0.7, 0.5
 
 
 def page() -> None:
@@ -35,29 +39,93 @@ def page() -> None:
         st.error(escape(error))
         st.stop()
     watching.watch()
-    before = jobs.ask()
-    jobs.wait_a_moment(before)
+    before = _ask()
+    _wait_a_moment(before)
     asked = before.asked.work.result
     if asked and asked.found:
         view.fit(asked.found, _POOLINGS)
-    now = jobs.ask()  # of the layer and the vector that there are
+    now = _ask()  # of the layer and the vector that there are
     with st.sidebar:
         sidebar.show_model(now.error)
         corpus = replace(asked.corpus, columns=_columns()) if asked and not now.asked.state.is_active else None
         of_corpus = None if isinstance(now.error, UnsearchableError) else now.error  # which the headline is
         sidebar.show_corpus(of_corpus, corpus, is_failed=now.asked.state is State.FAILED)
         _show_searches(asked)
-        jobs.show_status("")
+        _show_status("")
     with st.container():
         if not now.is_done:
             with st.container(key="phone"):
-                jobs.show_status("-phone")
+                _show_status("-phone")
     sidebar.show_notes_of_view()
 
     def chosen() -> object:
-        return session.measured(), session.experiment().view, jobs.of_searches()
+        return session.measured(), session.experiment().view, _of_searches()
 
-    redrawn.show(_show, chosen, lambda: jobs.ask().is_active, lambda: jobs.ask().news())
+    redrawn.show(_show, chosen, lambda: _ask().is_active, lambda: _ask().news())
+
+
+def _of_searches() -> tuple[str, str]:
+    """The column of titles and the file of searches, each "" if none is chosen."""
+    return st.session_state.titles, st.session_state.searches
+
+
+def _ask() -> SearchJobs:
+    """The jobs of what the controls ask for."""
+    return search_jobs.ask(session.experiment(), *_of_searches())
+
+
+def _wait_a_moment(jobs: SearchJobs) -> None:
+    """What is stored is there in a moment: then the page is drawn once, and with its picture."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while jobs.asked.state.is_active and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def _show_status(name: str) -> None:
+    """How far the test is, with the button that starts or stops it; it keeps itself up to date."""
+    before, is_in_browser = _ask(), False
+
+    def keep_up() -> None:
+        nonlocal is_in_browser
+        jobs = _ask()
+        with st.container(key=f"status{name}"):
+            _draw_status(jobs, name)
+        if is_in_browser and jobs.news() != before.news():
+            st.rerun()
+        is_in_browser = True
+
+    redrawn.repeat(keep_up, _POLL_SECONDS if before.is_active else None)
+
+
+def _draw_status(jobs: SearchJobs, name: str) -> None:
+    job: Analysis[Any] = jobs.test or jobs.asked
+    asked = jobs.asked.work.result
+    if job.state is State.QUEUED and jobs.test:
+        st.progress(0.0, words.waiting.in_queue(server.jobs().n_ahead(job)))
+    elif job.state.is_active:
+        left = f" · {words.duration(job.seconds_left)} left" if job.seconds_left is not None and job.rate else ""
+        text = f"{job.stage} {job.done:,} of {job.total:,}{left}" if job.total else f"{job.stage or 'Starting'}…"
+        st.progress(min(1.0, job.done / job.total) if job.total else 0.0, escape(text))
+    if jobs.test and job.state.is_active:
+        if st.button("Cancel", icon=":material/stop_circle:", key=f"cancel{name}", width="stretch"):
+            jobs.stop()
+            st.rerun()
+    elif job.state is State.DONE and jobs.test and asked:
+        st.caption(f":material/check: {asked.n_searches:,} searches among {asked.n_texts:,} texts tested")
+    elif isinstance(jobs.error, UnsearchableError | SettingError):  # the headline says why, and what to do
+        return
+    elif (not job.state.is_active and asked) or jobs.error:
+        _measure_button(jobs, f"run{name}", width="stretch")
+    status.show_error(jobs.error, *status.OF_THE_RUN)
+
+
+def _measure_button(jobs: SearchJobs, key: str, width: Literal["content", "stretch"] = "content") -> None:
+    """Starts the test, or starts it again after an error."""
+    asked = jobs.asked.work.result
+    cost = f" · about {words.duration(asked.cost.seconds)}" if asked and asked.cost.seconds and not jobs.error else ""
+    label = f"Measure{cost}"
+    if st.button(label, icon=":material/play_arrow:", type="primary", key=key, width=width, on_click=jobs.start):
+        st.rerun()  # the whole page
 
 
 def _columns() -> tuple[str, ...]:
@@ -106,7 +174,7 @@ def _show_searches(asked: Asked | None) -> None:
         elif state.searches:
             st.button("Use no file of searches", on_click=state.update, args=[{"searches": ""}], width="stretch")
 
-    layout.box("Use your own searches", "own_searches", draw, height=234, chosen=jobs.of_searches)
+    layout.box("Use your own searches", "own_searches", draw, height=234, chosen=_of_searches)
 
 
 def _keep_searches() -> None:
@@ -123,9 +191,9 @@ def _keep_searches() -> None:
 
 def _show() -> None:
     """The answer, the picture with its controls, what to do, and the cards."""
-    state, now = st.session_state, jobs.ask()
+    state, now = st.session_state, _ask()
     experiment, similarity = session.experiment(), state.similarity
-    titles, judged = jobs.of_searches()
+    titles, judged = _of_searches()
     extras = {"similarity": "" if similarity is SimilarityFunction.COSINE else similarity.value}
     extras |= {"titles": titles, "searches": judged}
     query = url.write(experiment, PAGE, **extras)
@@ -143,12 +211,12 @@ def _show() -> None:
             advice = words.search_cards.what_to_do(test, similarity)
             st.markdown(f":material/arrow_forward: **{escape(advice)}**")
         elif asked and now.test is None and not now.error:
-            jobs.measure_button(now, "measure")
+            _measure_button(now, "measure")
         elif asked:
             st.markdown(escape(words.search_cards.titles_of(asked.task, asked.titles)))
     before = state.get("search_seen")
     instead = "" if test else words.waiting.SETTINGS_BEFORE if before else words.search_cards.EXAMPLE
-    _show_picture(test or before or jobs.opening(), similarity, instead)
+    _show_picture(test or before or search_jobs.opening(), similarity, instead)
     with view.strip(3):
         view.choice(
             "Compared by", "similarity", SimilarityFunction, _SIMILARITIES.__getitem__, help=_ABOUT_SIMILARITIES
@@ -171,6 +239,8 @@ def _show() -> None:
     def how(found: Found = asked.found, titles: str = asked.titles) -> None:
         share.facts(words.search_cards.settings(test, found, titles))
         share.command(words.search_cards.command(experiment, found, extras))
+        made_by = words.search_cards.command(*words.shareable(experiment, found), extras)
+        share.cite(experiment, found, query, "search", made_by)
 
     share.explain(words.search.HOW_TO_READ, how)
 
@@ -242,6 +312,7 @@ def _downloads(experiment: Experiment, found: Found, test: SearchTest, similarit
         with st.container(horizontal=True):
             for kind, mime in (("png", "image/png"), ("svg", "image/svg+xml")):
                 _download(f"Picture ({kind.upper()})", image(kind), f"{name}.{kind}", mime)
+        _download("Picture (PDF)", image("pdf"), f"{name}.pdf", "application/pdf")
         share.table_downloads(
             "Table", name, lambda: export.search.table(test, similarity), lambda: share.about(experiment, found)
         )
@@ -249,7 +320,7 @@ def _downloads(experiment: Experiment, found: Found, test: SearchTest, similarit
             text = cards.as_json(of.correction).encode()
             _download("Correction (JSON)", lambda: text, f"{name}-correction.json", "application/json")
 
-    share.menu(draw, 3)
+    share.menu(draw, 4)
 
 
 def _download(label: str, content: Callable[[], bytes], file_name: str, mime: str) -> None:

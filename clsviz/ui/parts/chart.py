@@ -15,6 +15,7 @@ from clsviz.jobs import Found
 from clsviz.settings import Overlay, Unit
 from clsviz.sources import catalogue
 from clsviz.statistics.lengths import bins, slices
+from clsviz.ui.markdown import escape
 from clsviz.ui.parts import colouring, plot, selection
 from clsviz.ui.state import links, server
 
@@ -179,10 +180,12 @@ def show(
     # What a visitor typed is seen by nobody else.
     drawn, drawing = draw() if own else server.cache().get_or_compute(key, draw)
     against = f"{words.axis_title(experiment)} against sentence length for {shown.n:,} sentences. "
+    alt = against + words.result(shown, experiment, found.n_measured)
+    st.session_state.drawn_before = drawing, alt
     plot.show(
         drawing,
         key=_KEY,
-        alt=against + words.result(shown, experiment, found.n_measured),
+        alt=alt,
         height=HEIGHT,
         tools=True,
         zoom=st.session_state.zoom,
@@ -243,7 +246,12 @@ def _over(found: Found, experiment: Experiment, shown: "ViewData", overlays: Seq
 
 
 def show_empty(experiment: Experiment, alt: str) -> None:
-    """The scatter before there are points: its axes alone, in the place that it will have."""
+    """The scatter before there are points: that of the settings before, dimmed, or its axes alone."""
+    if before := st.session_state.get("drawn_before"):
+        drawing, told = before
+        plot.show(drawing, key=_KEY, alt=f"{words.waiting.SETTINGS_BEFORE}. {told}", height=HEIGHT, is_dimmed=True)
+        st.caption(escape(f"{words.waiting.SETTINGS_BEFORE}."))
+        return
     figure = figures.empty(axes(experiment, experiment.length_cutoff))
     drawing = plot.drawing(figures.sent(figure, np.empty(0, np.intp)), HEIGHT)
     plot.show(drawing, key=_KEY, alt=alt, height=HEIGHT, tools=True)

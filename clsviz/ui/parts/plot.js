@@ -315,6 +315,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     Object.assign(chart, { host, plot, said, isMounted: true })
   }
   chart.plot.style.height = `${data.height}px`
+  chart.plot.style.opacity = data.dimmed ? 0.35 : ""
   chart.plot.setAttribute("aria-label", data.alt)
   if (data.tools) {
     chart.plot.tabIndex = 0

@@ -62,6 +62,7 @@ def show(
     alt: str,
     height: int | None = None,
     tools: bool = False,
+    is_dimmed: bool = False,
     zoom: Sequence[float] = (),
     marks: str = "",
     selected: NDArray[np.bool_] | None = None,
@@ -71,9 +72,9 @@ def show(
 ) -> None:
     """Draw a figure in the colours of the theme; its arguments may change at every run.
 
-    tools: whether Plotly's are offered. zoom: the ends of both axes to begin with, (4,), if not all is seen. marks:
-    what is selected, in words; selected: which of the points that are, bool (n,). on_zoom, on_select, on_click: called
-    once the visitor did so; `told` has what.
+    tools: whether Plotly's are offered. is_dimmed: whether it is of the settings before. zoom: the ends of both axes to
+    begin with, (4,), if not all is seen. marks: what is selected, in words; selected: which of the points that are,
+    bool (n,). on_zoom, on_select, on_click: called once the visitor did so; `told` has what.
     """
     if not isinstance(figure, Drawing):
         figure = drawing(figures.plain_json(figure), figure.layout.height)
@@ -90,6 +91,7 @@ def show(
             "alt": alt,
             "height": height,
             "tools": tools,
+            "dimmed": is_dimmed,
             "clicks": on_click is not None,
             "zoom": [*zoom],
             "marks": marks,

@@ -269,8 +269,14 @@ def provenance(rows: Mapping[str, str], experiment: Experiment, found: Found, na
     facts(rows)
     preview.offer_other_cut(found)
     command(words.command(experiment, found, name))
+    cite(experiment, found, session.query(), name)
+
+
+def cite(experiment: Experiment, found: Found, query: Mapping[str, str], name: str, made_by: str = "") -> None:
+    """How to cite a page. query: of its link. name, made_by: the command that measures the same."""
     st.markdown("To cite it:")
-    st.code(words.citation.bibtex(experiment, found, name), language=None, wrap_lines=True)
+    entry = words.citation.bibtex(experiment, found, name, _address(experiment, found, query), made_by)
+    st.code(entry, language=None, wrap_lines=True)
 
 
 def facts(rows: Mapping[str, str]) -> None:

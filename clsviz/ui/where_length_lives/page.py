@@ -2,27 +2,27 @@
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from clsviz import export, figures, words
+from clsviz import analysis, export, figures, words
+from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
-from clsviz.jobs import Analysis, Found, MeasuringJob
+from clsviz.jobs import Analysis, Extraction, Found, MeasuringJob
 from clsviz.measurements import Kind
-from clsviz.settings import Pooling, Unit
+from clsviz.progress import Progress
+from clsviz.settings import Lengths, Pooling, Unit
 from clsviz.sources import models
 from clsviz.statistics.probes import Readout
 from clsviz.ui import sidebar, view
-from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, colouring, layout, plot, preview, redrawn, selection, share
+from clsviz.ui.parts import chart, layout, plot, preview, redrawn, share
 from clsviz.ui.state import server, session, url, watching
-from clsviz.ui.where_length_lives import cards
+from clsviz.ui.where_length_lives import cards, jobs
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from clsviz.analysis.random_weights import RandomWeights
+    from clsviz.analysis.random_weights import Draws
     from clsviz.statistics.probes import Profile
 
 PAGE = "where-length-lives"
@@ -31,25 +31,23 @@ _POOLINGS = list(Pooling)
 
 _PATIENCE_SECONDS = 1.0
 
-_N_TABLES = 5
-"""That can be downloaded of what the page opens with."""
-
-_HEIGHT_OF_LINES, _HEIGHT_OF_SPREAD = 440, 280
+_N_TABLES = 6
+"""That can be downloaded of what the page opens with, and the picture."""
 
 
 def page() -> None:
     """Draw the page; while anything is being computed what is below the notes redraws itself, as there is more."""
-    _, (job, *others) = watching.begin(PAGE, Kind.VECTORS, others=cards.other_corpus, suffices=cards.is_kept)
+    _, (job, *others) = watching.begin(PAGE, Kind.VECTORS, others=jobs.other_corpus, suffices=jobs.is_kept)
     there = others[0] if others else None
     sidebar.show(job, of_vectors=True)
 
     def chosen() -> object:
-        needs_vectors = watching.lacks_vectors(job, lambda found: cards.is_kept(found, session.experiment()))
+        needs_vectors = watching.lacks_vectors(job, lambda found: jobs.is_kept(found, session.experiment()))
         return session.measured(), st.session_state.travel_to, needs_vectors
 
     def is_active() -> bool:
         is_measuring = job.state.is_active or (there is not None and there.state.is_active)
-        return is_measuring or any(analysis.state.is_active for analysis in analyses())
+        return is_measuring or any(one.state.is_active for one in analyses())
 
     def news() -> object:
         found = view.covered(job, session.experiment())
@@ -59,43 +57,62 @@ def page() -> None:
     def analyses() -> list[Analysis[Any]]:
         experiment = session.experiment()
         found = view.covered(job, experiment)
-        return list(cards.analyses(found, job, there, experiment).values()) if found else []
+        return list(jobs.analyses(found, job, there, experiment).values()) if found else []
 
     redrawn.show(lambda: _show(job, there), chosen, is_active, news)
     preview.explain(job)
 
 
 def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
-    """The answer, R² by layer with its controls, and the cards; there: the job of the corpus that probes travel to."""
-    experiment = view.fit(job.work.found, _POOLINGS)
+    """The answer, the errors by layer with their controls, and the cards; there: the job of the other corpus."""
+    experiment, state = view.fit(job.work.found, _POOLINGS), st.session_state
     chart.follow(experiment)
+    cards.open_what_a_link_asks_for()
     query = url.write(
         experiment,
         PAGE,
-        heat="probe" if st.session_state.heat else "",
-        erase="yes" if st.session_state.erase else "",
-        project="yes" if st.session_state.project else "",
-        travel_to=st.session_state.travel_to,
-        origin=str(st.session_state.origin or ""),
-        random_weights="yes" if st.session_state.random_weights else "",
+        heat="probe" if state.heat else "",
+        erase="yes" if state.erase else "",
+        project="yes" if state.project else "",
+        travel_to=state.travel_to,
+        origin=str(state.origin or ""),
+        random_weights="yes" if state.random_weights else "",
     )
     sidebar.show_notes_of_view()
     found = view.covered(job, experiment)
-    analyses = cards.analyses(found, job, there, experiment) if found else {}
+    analyses = jobs.analyses(found, job, there, experiment) if found else {}
     profile: Profile | None = None
-    answer, numbers = words.waiting.for_points(job, server.jobs().n_ahead(job)), ""
-    if of_profile := analyses.get("profile"):
+    answer, numbers, is_whole = words.waiting.for_points(job, server.jobs().n_ahead(job)), "", False
+    if found is not None and (of_profile := analyses.get("profile")):
         _wait_for_norms(of_profile)
         profile = of_profile.work.result
-        answer = str(of_profile.error or words.headline.answer(profile, experiment))
-        numbers = words.headline.in_numbers(profile, experiment)
+        is_growing = job.state.is_active and not found.is_outline
+        is_whole = profile is not None and profile.is_read(experiment.pooling) and not is_growing
+        answer = str(of_profile.error or words.headline.answer(profile if is_whole else None, experiment))
+        numbers = words.headline.in_numbers(profile, experiment) if is_whole else ""
+    draws, before = _draws(experiment, analyses), state.get("layers_seen")
+    if is_whole:
+        picture = state.layers_seen = _Seen(experiment, answer, numbers, *_drawn(profile, experiment, draws))
+    elif before is not None and (before.answer or profile is None):
+        picture = before
+        if (
+            before.answer
+            and before.experiment == experiment
+            and not (job.error or any(one.error for one in analyses.values()))
+        ):
+            answer, numbers = before.answer, before.numbers  # no answer is taken back while its vectors are measured
+    elif profile is not None:
+        drawing, _ = _drawn(profile, experiment, None)
+        picture = state.layers_seen = _Seen(experiment, "", "", drawing, words.layer_cards.so_far(profile.n))
+    else:
+        picture = _example() or _Seen(experiment, "", "", _drawn(None, experiment, None)[0], "")
     terms = words.glossary.of_page(words.glossary.WHERE_LENGTH_LIVES, experiment)
     layout.head(words.question_of_layers(experiment), answer, numbers, terms=terms)
-    if words.is_imported(experiment):
-        _show_readouts(profile, experiment)
-    else:
-        of_random = analyses.get("random_weights")
-        _show_layers(profile, experiment, of_random.work.result if of_random else None)
+    is_before = picture.experiment != experiment
+    about = words.waiting.SETTINGS_BEFORE if is_before and picture is before else picture.about
+    with st.container(key="dimmed" if is_before else "undimmed"):
+        plot.show(picture.drawing, key="lines", alt=f"{words.layer_cards.ALT} {about if is_before else answer}")
+        st.caption(about)
     with view.strip(3):
         view.controls(job.work.found, _POOLINGS)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
@@ -103,35 +120,61 @@ def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
         if found is not None and profile is not None:
             with st.container(horizontal=True, horizontal_alignment="right", width="content"):
                 share.copy_link(experiment, found, query)
-                _downloads(experiment, found, profile, analyses)
-    label = "In full: the best and the last layer, norm or direction, other vectors, what to keep in mind"
-    label = "In full: norm or direction" if words.is_imported(experiment) else label
-    paragraphs = words.profile.in_full(profile, experiment) if profile else []
-    layout.box(label, "in_full", lambda: st.markdown("\n".join(f"- {escape(text)}" for text in paragraphs)))
-    if found is None or profile is None:
-        return
-    if not profile.is_of_one_vector:
-        of_random = analyses.get("random_weights")
-        if not models.Name.parse(experiment.model).untrained and not job.state.is_active:
-            cards.show_random_weights(found, experiment, profile, of_random)
-        cards.show_learning_curve(profile, of_random.work.result if of_random else None)
-        _show_cells(profile, experiment)
+                _downloads(experiment, found, profile, draws, analyses)
+    with st.container(key="more", gap="xxsmall"):
+        if found is not None and profile is not None and is_whole and "sentlen" in analyses:
+            _show_more(found, there, experiment, profile, analyses)
+        elif found is not None or job.state.is_active:  # “sentlen” is asked for once the vectors are measured
+            cards.show_waiting(experiment)
+
+
+def _show_more(
+    found: Found, there: MeasuringJob | None, experiment: Experiment, profile: "Profile", analyses: jobs.Analyses
+) -> None:
+    """The cards, and how to read the page."""
     shown = chart.view_of(found, experiment)
-    st.subheader(words.axis_title(experiment), anchor=False)
-    st.markdown(escape(words.result(shown, experiment, len(found.measurements))))
-    selected = chart.show(experiment, found, shown)
-    colouring.show_legend(found, shown, experiment)
-    selection.show(experiment, found, shown, selected, share.file_name(experiment, found))
-    if not words.is_imported(experiment):
-        _show_spread(profile)
-    if "sentlen" in analyses:  # asked for once the vectors are measured, which may have been since
-        cards.show(found, there, experiment, profile, analyses)
+    cards.show(found, there, experiment, profile, shown, analyses)
 
     def how_it_was_measured() -> None:
         settings = words.probe_settings(experiment, found, profile.n, shown.n_truncated)
         share.provenance(settings, experiment, found, "probe")
 
     share.explain(words.HOW_TO_READ_LAYERS, how_it_was_measured)
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """The last picture, of what it is, and what stands below it; answer: "" while there is no verdict."""
+
+    experiment: Experiment
+    answer: str
+    numbers: str
+    drawing: plot.Drawing
+    about: str
+
+
+def _drawn(profile: "Profile | None", experiment: Experiment, draws: "Draws | None") -> tuple[plot.Drawing, str]:
+    """The errors by layer, and what is said below them."""
+    of = "errors", profile, experiment.pooling, experiment.unit, experiment.lengths, draws
+    drawing = plot.once(of, lambda: export.errors(profile, experiment, draws))
+    return drawing, words.layer_cards.picture(experiment.lengths if draws else None)
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _example() -> _Seen | None:
+    """What the page shows where nothing is chosen, for those who wait for their first result; None if it is lost."""
+    experiment, queue, cache = Experiment(), server.jobs(), server.cache()
+    extraction = Extraction(experiment, queue.store, queue.encoders, kind=Kind.VECTORS, outlines=True)
+    try:
+        found = extraction.find_stored(Progress())
+    except ClsvizError:  # of a damaged installation
+        return None
+    if found is None:
+        return None
+    keys = [analysis.result_key(name, found, view=experiment.view) for name in ("profiles", "random_weights")]
+    profile, random = (cache.get(replace(key, is_bundled=True)) for key in keys)  # also where they are measured here
+    drawing, _ = _drawn(profile, experiment, random)
+    return _Seen(experiment, "", "", drawing, words.layer_cards.EXAMPLE) if profile else None
 
 
 def _wait_for_norms(of_profile: "Analysis[Profile]") -> None:
@@ -146,60 +189,13 @@ def _wait_for_norms(of_profile: "Analysis[Profile]") -> None:
         time.sleep(0.02)
 
 
-@dataclass(frozen=True, eq=False)
-class _Lines:
-    """The lines that were drawn last: the model and the sentences, R² by layer, its unit, and the last layer."""
-
-    key: object
-    table: "pd.DataFrame"
-    unit: Unit
-    n_layers: int
-
-
-def _show_layers(profile: "Profile | None", experiment: Experiment, random: "RandomWeights | None") -> None:
-    """R² by layer. Until there is a profile, its place is kept, with the lines of the settings before if there are any.
-
-    These are drawn faintly, and only of the same model and sentences. random: what untrained models give away.
-    """
-    key = (experiment.model, experiment.selection, experiment.seed)
-    before: _Lines | None = st.session_state.get("lines_before")
-    if profile is None and before is not None and before.key == key:
-        lines, note = before, words.waiting.SETTINGS_BEFORE
-    else:
-        table = server.cache().get_or_compute(
-            ("R² by layer", profile), lambda: export.tables.r_squared_by_layer(profile)
-        )
-        lines, note = _Lines(key, table, experiment.unit, profile.n_layers if profile else 1), ""
-        if profile is not None and profile.is_complete:
-            st.session_state.lines_before = lines
-
-    def draw() -> Any:
-        band = random.band() if random and random.is_complete and not note else None
-        return figures.layer_lines(
-            lines.table, chart.palette(), unit=lines.unit, n_layers=lines.n_layers, faded=note, random=band
-        )
-
-    figure = draw() if note else plot.once(("lines", profile, lines.unit, random), draw)
-    alt = "R² for length after every layer: from the norm, the direction and the whole vector."
-    plot.show(figure, key="lines", alt=f"{alt} {note}".strip(), height=_HEIGHT_OF_LINES)
-
-
-def _show_readouts(profile: "Profile | None", experiment: Experiment) -> None:
-    """The same of a single vector, from no known layer."""
-    r_squared = st.column_config.NumberColumn(format="%.3f")
-    st.dataframe(
-        export.tables.readouts(profile, experiment.unit),
-        hide_index=True,
-        column_config={
-            "From": st.column_config.TextColumn(width="medium"),
-            "R²": st.column_config.ProgressColumn(format="%.3f", min_value=0, max_value=1),
-            "Lowest fold": r_squared,
-            "Highest fold": r_squared,
-            f"Off by ({experiment.unit})": st.column_config.NumberColumn(format="%.1f"),
-        },
-        placeholder="–",
-        alt="R² for length from the whole vector, from its direction, and from its norm.",
-    )
+def _draws(experiment: Experiment, analyses: jobs.Analyses) -> "Draws | None":
+    """What the band of the picture is of: shuffled lengths, or else untrained models, of which only [CLS] is read."""
+    name = "shuffles" if experiment.lengths is Lengths.SHUFFLED else "random_weights"
+    job = analyses.get(name)
+    draws: Draws | None = job.work.result if job is not None else None
+    is_of_vector = name == "shuffles" or experiment.pooling is Pooling.CLS
+    return draws if draws is not None and draws.is_complete and is_of_vector else None
 
 
 def _show_controls(experiment: Experiment) -> None:
@@ -225,10 +221,28 @@ def _show_controls(experiment: Experiment) -> None:
                 view.toggle(f"In {unit}", {"unit": otherwise if is_on else unit}, about, is_on=is_on)
 
 
-def _downloads(experiment: Experiment, found: Found, profile: "Profile", analyses: "dict[str, Analysis[Any]]") -> None:
+def _downloads(
+    experiment: Experiment, found: Found, profile: "Profile", draws: "Draws | None", analyses: jobs.Analyses
+) -> None:
     name = share.file_name(experiment, found)
 
+    def image(kind: str) -> bytes:
+        answer = words.headline.answer(profile, experiment)
+        drawn = export.errors_for_image(profile, experiment, draws)
+        return figures.static.image(drawn, words.question_of_layers(experiment), answer, words.sharing.SITE, kind=kind)
+
     def draw() -> None:
+        with st.container(horizontal=True):
+            for kind, mime in (("png", "image/png"), ("svg", "image/svg+xml")):
+                st.download_button(
+                    f"Picture ({kind.upper()})",
+                    partial(image, kind),
+                    f"{name}-layers.{kind}",
+                    mime,
+                    key=f"download-picture-{kind}",
+                    on_click="ignore",
+                    width="stretch",
+                )
         tables = {
             "Layers": ("layers", profile.table),
             "Norms": ("norms", lambda: export.table(found.sentences, found.measurements)),
@@ -238,65 +252,3 @@ def _downloads(experiment: Experiment, found: Found, profile: "Profile", analyse
             share.table_downloads(label, f"{name}-{ending}", table, lambda: share.about(experiment, found))
 
     share.menu(draw, _N_TABLES)
-
-
-def _show_cells(profile: "Profile", experiment: Experiment) -> None:
-    """R² by layer and pooling, one cell each; a click on a cell makes it the view."""
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        st.subheader("R² by vector", anchor=False)
-        view.choice(
-            "Predict length from",
-            "heat",
-            [False, True],
-            {False: "The norm alone", True: "The whole vector"}.__getitem__,
-            label_visibility="collapsed",
-        )
-    readout = Readout.VECTOR if st.session_state.heat else Readout.NORM
-    poolings = [pooling for pooling in words.POOLINGS if profile.has_pooler or pooling is not Pooling.POOLER]
-    layer = profile.n_layers if experiment.layer is None or experiment.pooling is Pooling.POOLER else experiment.layer
-    marked = poolings.index(experiment.pooling), layer
-
-    def draw() -> Any:
-        return figures.heat_map(
-            export.tables.r_squared_by_vector(profile, poolings, readout),
-            [words.POOLINGS[pooling].short for pooling in poolings],
-            [str(layer) for layer in range(profile.n_layers + 1)],
-            chart.palette(),
-            marked=marked,
-        )
-
-    def choose() -> None:
-        place = plot.told("cells", "clicked")
-        if isinstance(place, list) and [type(part) for part in place] == [int, int]:
-            row, layer = place
-            if 0 <= row < len(words.POOLINGS) and 0 <= layer <= profile.n_layers:  # or else the message is forged
-                choose_vector(list(words.POOLINGS)[row], layer, profile.n_layers)
-
-    plot.show(
-        plot.once(("cells", profile, readout, marked), draw),
-        key="cells",
-        on_click=choose,
-        alt=f"R² for length by layer and pooling, from the {readout}.",
-    )
-    st.caption(
-        "Click a cell to open the scatter of that vector’s norm. Where a cell is empty there is nothing to predict "
-        "from, or nothing to predict: the vector, its norm or the length is the same for all sentences."
-    )
-
-
-def choose_vector(pooling: Pooling, layer: int, n_layers: int) -> None:
-    """Make a vector the view."""
-    is_last = pooling is Pooling.POOLER or layer == n_layers
-    st.session_state.pooling = pooling
-    st.session_state.layer = session.LAST if is_last else layer
-
-
-def _show_spread(profile: "Profile") -> None:
-    st.subheader("How much the norm of [CLS] varies", anchor=False)
-
-    def draw() -> Any:
-        return figures.norm_spread(export.tables.norm_spread(profile), chart.palette())
-
-    figure = plot.once(("spread", profile), draw)
-    alt = "Standard deviation of the norm of [CLS] as a share of its mean, after every layer."
-    plot.show(figure, key="spread", alt=alt, height=_HEIGHT_OF_SPREAD)

@@ -1,0 +1,92 @@
+"""Charts under a finger: it scrolls the page, a tap reads a sentence, and a tool is there when it is asked for."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, expect
+from support.browser import SMALL, measured, settle
+
+PLOT = "document.querySelector('.st-key-scatter .js-plotly-plot')"
+
+CHARTS = {
+    "where_length_lives": ("lines", "cells", "spread"),
+    "length_and_search": ("exposure",),
+    "compare_models": ("searches", "curves_error", "small_multiples", "curves_norm"),
+    "try_a_sentence": ("scatter", "growth"),
+    "inside_the_model": ("way",),
+}
+"""The keys of those charts that every page shows without a box being opened, by its path."""
+
+
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    context.set_default_timeout(180_000)
+    yield context
+    context.close()
+
+
+def drag(finger: CDPSession, x: float, y: float, right: float, down: float) -> None:
+    finger.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    for step in range(1, 11):
+        at = {"x": x + right * step / 10, "y": y + down * step / 10}
+        finger.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [at]})
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
+def ends_of_axes(page: Page, plot: str = PLOT) -> object:
+    return page.evaluate(f"[{plot}._fullLayout.xaxis.range, {plot}._fullLayout.yaxis.range]")
+
+
+def test_a_finger_scrolls_the_page_a_tap_reads_a_sentence_and_a_lasso_is_there_when_asked_for(
+    phone: BrowserContext, server: str
+) -> None:
+    page = phone.new_page()
+    page.goto(server + SMALL)
+    measured(page)
+    finger, before = phone.new_cdp_session(page), ends_of_axes(page)
+    picture = page.locator(".st-key-scatter .nsewdrag").first
+    box = picture.bounding_box()
+    assert box is not None
+    drag(finger, box["x"] + 100, box["y"] + 200, 0, -200)
+    settle(page)
+    after = picture.bounding_box()
+    assert after is not None
+    assert after["y"] < box["y"] - 100
+    assert ends_of_axes(page) == before
+    x, y = page.evaluate(
+        f"(({{_fullLayout: of, _fullData: [cloud]}}) => [of.xaxis.d2p(cloud.x[0]), of.yaxis.d2p(cloud.y[0])])({PLOT})"
+    )
+    page.touchscreen.tap(after["x"] + x, after["y"] + y)
+    expect(page.get_by_text(re.compile(r"^\d+ tokens · norm"))).to_be_visible()
+    settle(page)
+    page.locator(".st-key-scatter [data-title='Box Select']").tap()
+    picture.scroll_into_view_if_needed()
+    box = picture.bounding_box()
+    assert box is not None
+    drag(finger, box["x"] + 20, box["y"] + 60, 120, 120)
+    expect(page.get_by_text(re.compile(r"^[\d,]+ selected · "))).to_be_visible()
+    assert ends_of_axes(page) == before
+
+
+@pytest.mark.parametrize("path", CHARTS)
+def test_a_finger_on_any_chart_scrolls_the_page(phone: BrowserContext, server: str, path: str) -> None:
+    page = phone.new_page()
+    page.goto(f"{server}{path}")
+    finger = phone.new_cdp_session(page)
+    for key in CHARTS[path]:
+        picture = page.locator(f".st-key-{key} .nsewdrag").first
+        expect(picture).to_be_visible()
+        settle(page)
+        picture.evaluate("node => node.scrollIntoView({block: 'center'})")
+        settle(page)
+        plot = f"document.querySelector('.st-key-{key} .js-plotly-plot')"
+        box, before = picture.bounding_box(), ends_of_axes(page, plot)
+        assert box is not None
+        drag(finger, box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, 0, 150)
+        settle(page)
+        after = picture.bounding_box()
+        assert after is not None
+        assert after["y"] > box["y"] + 80, key
+        assert ends_of_axes(page, plot) == before
