@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clsviz.atomic import new_file
+from clsviz.atomic import new_file, open_regular
 from clsviz.errors import ModelError
 from clsviz.jobs.worker_process import Encoders
 from clsviz.settings import Precision
@@ -47,8 +47,9 @@ def identified(weights: Weights, store: Store) -> Weights:
     recipe = weights.recipe or weights.fingerprint
     shipped = [store.shipped] if store.shipped else []
     for root in [store.root, *shipped]:
-        with suppress(OSError, ValueError, TypeError, KeyError):
-            note = json.loads(_note(root, recipe).read_bytes())
+        with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+            with open_regular(_note(root, recipe)) as file:
+                note = json.load(file)
             digest, before = str(note["digest"]), str(note["before"])
             fingerprint = hashlib.sha256(f"{recipe}\n{digest}".encode()).hexdigest()
             return replace(weights, fingerprint=fingerprint, recipe=recipe, drawn=digest, is_redrawn=bool(before))

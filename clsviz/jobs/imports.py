@@ -18,7 +18,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from clsviz.atomic import new_file
+from clsviz.atomic import new_file, open_regular
 from clsviz.errors import CorpusError, SettingError, StoreError
 from clsviz.experiment import Experiment
 from clsviz.measurements import MAX_LENGTH, Kind, Measurements
@@ -108,7 +108,8 @@ def list_imports(store: Store) -> list[Import]:
         paths = [*(store.root / _FOLDER).glob("*.json")]
     for path in paths:
         with contextlib.suppress(OSError, ValueError, TypeError, RecursionError):
-            one = Import(**json.loads(path.read_bytes()))
+            with open_regular(path) as file:
+                one = Import(**json.load(file))
             is_sound = Imported.parse(one.model) and catalogue.is_upload(one.corpus) and one.n > 0 and one.width >= 0
             found += [one] if is_sound else []
     return sorted(found, key=lambda one: one.model)

@@ -60,7 +60,7 @@ def upload_label(name: str, folder: Path) -> str:
             raise FileNotFoundError
         with open_regular(folder / f"{name}.json") as about:
             return str(json.load(about)["file_name"])
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise not_here(name) from None
 
 

@@ -154,10 +154,12 @@ class LimitedRequests:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
-        if scope["type"] == "http" and not self._may(scope):
-            await PlainTextResponse("Too many requests. Wait a minute.", 429, {"Retry-After": "60"})(
-                scope, receive, send
-            )
+        if scope["type"] in ("http", "websocket") and not self._may(scope):
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+            else:
+                answer = PlainTextResponse("Too many requests. Wait a minute.", 429, {"Retry-After": "60"})
+                await answer(scope, receive, send)
             return
         await self._app(scope, receive, send)
 

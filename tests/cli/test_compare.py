@@ -128,7 +128,7 @@ def test_a_search_stands_beside_the_norms(
     command = ["compare", "--models", *models, f"--corpus={texts}", f"--store={tmp_path / 'store'}", "--json"]
     assert main([*command, "--search"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert "find the right text" in result["answer"] or "finds the right text" in result["answer"]
+    assert "the right text" not in result["answer"]  # these models find it no more often than chance
     for model in result["models"]:
         assert model["search"]["task"] == "titles"
         assert len(model["search"]["exposure"]) == 5

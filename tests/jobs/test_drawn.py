@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -88,10 +89,14 @@ def test_a_sample_that_goes_on_with_other_weights_begins_again(
 def test_a_damaged_note_is_no_note(untrained: Experiment, store: Store) -> None:
     before, _ = run(untrained, store)
     (note,) = (store.root / "drawn").iterdir()
-    for content in ("", "[]", "{", json.dumps({"digest": "x"})):
+    for content in ("", "[]", "{", "[" * 100_000, json.dumps({"digest": "x"})):
         note.write_text(content)
         again, _ = run(untrained, store)
         assert again.weights == before.weights
+    note.unlink()
+    os.mkfifo(note)
+    again, _ = run(untrained, store)
+    assert again.weights == before.weights
     shutil.rmtree(store.root / "drawn")
     again, extraction = run(untrained, store)
     assert extraction.sentences_per_second is None  # found again once it is known which weights they are

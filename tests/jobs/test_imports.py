@@ -1,3 +1,4 @@
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -203,4 +204,5 @@ def test_a_list_that_was_tampered_with_is_read_as_far_as_it_is_sound(store: Stor
         (folder / f"{number}.json").write_text(text)
     path = next(path for path in folder.glob("*.json") if len(path.stem) > 1)
     (folder / "6.json").write_text(path.read_text().replace("upload-", "/etc/pa"))
+    os.mkfifo(folder / "7.json")
     assert list_imports(store) == [imported]

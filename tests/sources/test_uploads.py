@@ -166,3 +166,11 @@ def test_an_upload_that_nobody_looks_at_is_deleted_with_all_that_was_read_from_i
     (kept / f"{other}.json").unlink()  # as where a process was killed in between
     assert uploads.delete_uploads(kept, 60) == [other]
     assert not list(kept.iterdir())
+
+
+@pytest.mark.parametrize("content", ["", "[]", "[" * 100_000, '{"file_name"', "{}"])
+def test_an_upload_whose_name_is_damaged_is_no_longer_here(kept: Path, content: str) -> None:
+    name = keep_upload(io.BytesIO(b"Some text.\n"), "mine.txt", kept)
+    (kept / f"{name}.json").write_text(content)
+    with pytest.raises(CorpusError, match="Upload the file again"):
+        uploads.upload_label(name, kept)

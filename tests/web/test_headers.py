@@ -155,3 +155,16 @@ def test_a_visitor_gets_so_many_previews_and_answers_a_minute(
     assert asked[-1].headers["Retry-After"] == "60"
     assert "Content-Security-Policy" in asked[-1].headers
     assert open_site("198.51.100.2").get("/preview.png").status_code == 200
+
+
+def test_a_visitor_connects_so_often_a_minute(
+    open_site: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
+    monkeypatch.setenv("CLSVIZ_LIMIT_REQUESTS_PER_MINUTE", "5")
+    site = open_site("198.51.100.1")
+    assert [connect(site) for _ in range(5)] == ["hello"] * 5
+    with pytest.raises(WebSocketDisconnect) as refused:
+        connect(site)
+    assert refused.value.code == 1008
+    assert connect(open_site("198.51.100.2")) == "hello"
