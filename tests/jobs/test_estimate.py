@@ -43,9 +43,9 @@ def test_the_cost_follows_what_was_measured_here_and_is_nothing_when_all_is_stor
 def test_with_the_model_in_memory_a_few_of_these_sentences_tell_how_long_all_take(
     tmp_path: Path, tiny_folder: Path
 ) -> None:
-    short, long = (tmp_path / f"{n_words}.txt" for n_words in (2, 60))
+    short, long = (tmp_path / f"{n_words}.txt" for n_words in (2, 300))
     words = " ".join(random_sentences(40, seed=2)).split()
-    for path, n_words in ((short, 2), (long, 60)):
+    for path, n_words in ((short, 2), (long, 300)):
         lines = (" ".join(words[at % 100 : at % 100 + n_words]) + f" {at}" for at in range(6000))
         path.write_text("\n".join(lines), encoding="utf-8")
     store, encoders = Store(tmp_path / "store"), Encoders()
@@ -58,7 +58,7 @@ def test_with_the_model_in_memory_a_few_of_these_sentences_tell_how_long_all_tak
     run(Experiment(model=str(tiny_folder), corpus=str(short), sample_size=64), store)
     without = seconds(short, Encoders()) / seconds(long, Encoders())
     assert without == pytest.approx(1, rel=0.1)  # by the speed of the 64, whatever their length
-    assert seconds(long, encoders) > 2 * seconds(short, encoders)
+    assert seconds(long, encoders) > 1.5 * seconds(short, encoders)
 
 
 def test_what_is_not_here_costs_a_download_or_its_building(
