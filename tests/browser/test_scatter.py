@@ -196,6 +196,8 @@ def test_what_a_visitor_did_stays_through_redraws_and_pages_and_a_click_opens_a_
     expect(page).to_have_url(re.compile("zoom=.*selected=box"))
     page.get_by_role("link", name="Where length lives").click()
     cells = page.locator(".st-key-cells .nsewdrag").first
+    expect(page.get_by_role("heading", name="misses length by")).to_be_visible()
+    settle(page)
     page.locator(".st-key-vectors_box summary").click()
     expect(cells).to_be_visible()
     settle(page)
