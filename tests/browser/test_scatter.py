@@ -207,7 +207,7 @@ def test_what_a_visitor_did_stays_through_redraws_and_pages_and_a_click_opens_a_
     assert box is not None
     # Rows are the poolings, columns the layers 0 to 6: the mean, after layer 2.
     page.mouse.click(box["x"] + box["width"] * 2.5 / 7, box["y"] + box["height"] * 1.5 / 4)
-    expect(page.get_by_role("heading", name="Norm of the mean-pooled vector, layer 2")).to_be_visible()
+    expect(page.get_by_role("heading", name="into its mean-pooled vector")).to_be_visible()
     expect(page).to_have_url(re.compile("layer=2&pooling=mean"))
     page.go_back()
     settle(page)  # the page's own link has no selection, and none was changed while it was open
