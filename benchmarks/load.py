@@ -151,6 +151,9 @@ class Load:
         met, came = self._begin(server, visit, has_points.set)
         if not has_points.wait(300):
             sys.exit("Nothing was measured.")
+        deadline = time.monotonic() + 60
+        while not self._stored(query).sentences and time.monotonic() < deadline:  # points may be seen before
+            time.sleep(0.05)
         seconds, _ = server.stop()
         came.join()
         seen = max((count for _, count in met[0].counts), default=0)
