@@ -9,7 +9,7 @@ from clsviz.experiment import Experiment, View
 from clsviz.jobs import Cost, Found, State
 from clsviz.settings import Lengths, NearDuplicates, SimilarityFunction, Unit
 from clsviz.sources import models
-from clsviz.statistics.exposure import N_PLACES, Ranking
+from clsviz.statistics.exposure import Ranking
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.line import Fit
 from clsviz.words import provenance, search
@@ -82,9 +82,8 @@ def searches(rows: Sequence[Row]) -> str:
     "" for fewer than two, and where none finds it more often than chance.
     """
     tested = rankings(rows)
-    near_chance = [N_PLACES / row.search.n_texts for row in rows if row.search is not None]
-    above = [of.recall_interval[0] > chance for of, chance in zip(tested.values(), near_chance, strict=True)]
-    if len(tested) < 2 or not any(above):
+    tests = [row.search for row in rows if row.search is not None]
+    if len(tests) < 2 or all(search.is_near_chance(test, SimilarityFunction.COSINE) for test in tests):
         return ""
     most, least = (of(tested, key=lambda label: tested[label].recall_at_10) for of in (max, min))
     if tested[most].recall_interval[0] <= tested[least].recall_interval[1]:

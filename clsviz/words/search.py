@@ -79,7 +79,7 @@ vectors, queries = (v - np.outer((v - mean) @ read, write) for v in (vectors, qu
 def verdict(test: SearchTest, similarity: SimilarityFunction = SimilarityFunction.COSINE) -> str:
     """The headline of one way to rank, by the vectors of the pooling asked for."""
     ranking = test.ranking(similarity)
-    if ranking.recall_interval[0] <= N_PLACES / test.n_texts:
+    if is_near_chance(test, similarity):
         return "Can’t tell: the search finds the right text hardly more often than chance."
     standing_out = [fifth for fifth in ranking.fifths if fifth.stands_out]
     undecided = next((index for index, fifth in enumerate(ranking.fifths) if fifth.is_undecided), None)
@@ -94,6 +94,11 @@ def verdict(test: SearchTest, similarity: SimilarityFunction = SimilarityFunctio
     if all(fifth.is_fair for fifth in ranking.fifths):
         return f"Hardly: {BY[similarity]}, texts of every length are found about as often as they are right."
     return f"No sign of it: {BY[similarity]}, no length is clearly found too often."
+
+
+def is_near_chance(test: SearchTest, similarity: SimilarityFunction) -> bool:
+    """Whether the interval of recall reaches that of ten texts drawn at random."""
+    return test.ranking(similarity).recall_interval[0] <= N_PLACES / test.n_texts
 
 
 def cannot_tell(reason: str) -> str:
