@@ -1,7 +1,11 @@
 from . import colouring as colouring
 from . import static as static
+from .bars import SEARCH_HEIGHT as SEARCH_HEIGHT
+from .bars import ByFifth as ByFifth
+from .bars import by_fifth as by_fifth
 from .bars import dimension_shares as dimension_shares
 from .bars import erasure as erasure
+from .bars import exposure_by_fifth as exposure_by_fifth
 from .bars import histogram as histogram
 from .bars import way_of_cls as way_of_cls
 from .cells import heat_map as heat_map
@@ -34,10 +38,6 @@ from .lines import layer_path as layer_path
 from .lines import learning_curves as learning_curves
 from .lines import norm_spread as norm_spread
 from .lines import relative_depth as relative_depth
-from .search import SEARCH_HEIGHT as SEARCH_HEIGHT
-from .search import ByFifth as ByFifth
-from .search import by_fifth as by_fifth
-from .search import exposure_by_fifth as exposure_by_fifth
 from .style import Labels as Labels
 from .style import Palette as Palette
 from .style import Points as Points

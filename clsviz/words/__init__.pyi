@@ -36,8 +36,8 @@ from .answer import caveats as caveats
 from .answer import lengths_at_norms as lengths_at_norms
 from .answer import notes as notes
 from .answer import result as result
-from .how_to_read import HOW_TO_READ as HOW_TO_READ
-from .how_to_read import HOW_TO_READ_LAYERS as HOW_TO_READ_LAYERS
+from .glossary import HOW_TO_READ as HOW_TO_READ
+from .glossary import HOW_TO_READ_LAYERS as HOW_TO_READ_LAYERS
 from .key_numbers import in_numbers as in_numbers
 from .key_numbers import key_numbers as key_numbers
 from .labels import OVERLAYS as OVERLAYS
