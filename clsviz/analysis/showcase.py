@@ -84,7 +84,7 @@ def main() -> None:
             is_default = experiment == DEFAULT
             read_norms(of_norms, [*views(of_norms.measurements.n_layers, (Pooling.CLS, Pooling.POOLER)), *controls()])
             read_means(of_means)
-            read_vectors(of_vectors, None if is_default else [DEFAULT.view])
+            read_vectors(of_vectors)
             read_searches(of_norms.weights, elsewhere, encoders)
             if is_default:
                 read_similarity(of_vectors, elsewhere, encoders)
@@ -111,11 +111,11 @@ def read_means(found: Found) -> None:
     _Bundle().put(analysis.result_key("averaging", found, view=view), analysis.averaging(found, view))
 
 
-def read_vectors(found: Found, views_read: list[View] | None = None) -> None:
-    """What “Where length lives” and the comparison show; by default for every vector."""
+def read_vectors(found: Found) -> None:
+    """What “Where length lives” and the comparison show, for every vector."""
     cache, measurements = _Bundle(), found.vectors
     poolings = (*POOLED, Pooling.POOLER)
-    every = [*views(measurements.n_layers, poolings), *controls()] if views_read is None else views_read
+    every = [*views(measurements.n_layers, poolings), *controls()]
     for view in dict.fromkeys(view.of_all_vectors for view in every):
         _put_last(cache, "profiles", layers.profiles, found, view)
     for view in every:

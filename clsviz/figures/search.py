@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from clsviz.figures.style import SMALL, Palette, arrange, hover_label, label_beside
+from clsviz.figures.style import LONGEST_NAME, SMALL, Palette, arrange, hover_label, label_beside, short_name
 from clsviz.statistics.exposure import Ranking
 
 SEARCH_HEIGHT = 520
@@ -120,7 +120,7 @@ def exposure_by_fifth(
     figure.add_hline(y=1, line={"color": palette.summary, "width": 1, "dash": "dot"}, row=1, col=1)
     last = [next((value for value in row.exposure[::-1] if value is not None), None) for row in rows]
     labels = [
-        (row.name, math.log10(max(value or 1.0, LEAST_EXPOSURE)), colour)
+        (short_name(row.name, LONGEST_NAME), math.log10(max(value or 1.0, LEAST_EXPOSURE)), colour)
         for row, value, colour in zip(rows, last, colours, strict=False)
     ]
     label_beside(figure, labels, (low, high), _LABEL)

@@ -209,7 +209,7 @@ def precision(audit: "Audit") -> str:
     """What the fast precision costs."""
     text = (
         f"Computed in {Precision.FAST.numbers}. Compared with {Precision.EXACT.numbers} on {audit.n:,} sentences, the "
-        f"norm is off by {number(audit.mean_error)} on average and {number(audit.largest_error)} at most"
+        f"norm differs by {number(audit.mean_error)} on average and {number(audit.largest_error)} at most"
     )
     if audit.r_squared_change is None:
         return f"{text}."

@@ -70,8 +70,8 @@ def test_where_the_norm_is_the_length_a_line_on_it_reads_it_and_a_probe_of_the_d
     answer = words.profile.in_brief(profile, "MiniLM")
     assert answer.startswith(
         "A linear probe of the [CLS] vector of MiniLM predicts the length of held-out sentences best after the last "
-        f"layer: off by {off_by(profile, 1, Readout.VECTOR)} on average, where guessing the mean length is off by "
-        f"{GUESS} ({r_squared(profile, 1, Readout.VECTOR)}). There, a straight line on the norm alone is off by less "
+        f"layer: it misses by {off_by(profile, 1, Readout.VECTOR)} on average, where guessing the mean length misses by "
+        f"{GUESS} ({r_squared(profile, 1, Readout.VECTOR)}). There, a straight line on the norm alone misses by less "
         "than 0.1 tokens (R² 1.000)."
     )
     rest = " ".join(words.profile.details(profile))
@@ -110,7 +110,7 @@ def test_a_layer_norms_direction_is_not_said_to_exclude_the_norm() -> None:
     assert direction.norm_r_squared > 0.9
     text = said(profile)
     assert (
-        f"the direction alone reads about as much as one of the whole vector: it is off by {direction.error:.1f}"
+        f"the direction alone reads about as much as one of the whole vector: it misses by {direction.error:.1f}"
         in text
     )
     assert f"There, a straight line on the norm reads {r_squared(profile, 1, Readout.NORM)}." in text
@@ -192,7 +192,7 @@ def test_of_few_sentences_of_noise_nothing_is_promised_and_nothing_ruled_out() -
 @pytest.mark.parametrize("n", [4, 9, 12, 99])
 def test_a_few_sentences_are_not_tested_whatever_their_vectors_hold(n: int) -> None:
     """“After no layer can the length be read” would be false of 12 sentences: these vectors hold it."""
-    assert "off by" in said(profile_of(7 * CONSTANT, ENCODING))
+    assert "misses by" in said(profile_of(7 * CONSTANT, ENCODING))
     profile = profile_of(7 * CONSTANT, ENCODING, n=n)
     answer = words.profile.in_brief(profile, "MiniLM")
     assert answer == (
@@ -210,11 +210,11 @@ def test_the_length_that_is_read_worse_after_the_last_layer() -> None:
     half = 0.5 * ENCODING + 0.3 * RANDOM_DIRECTIONS
     profile = profile_of(7 * CONSTANT, 7 * ENCODING, half, NOISE, mean=7 * ENCODING, pooler=np.tanh(NOISE))
     answer = words.profile.in_brief(profile, "MiniLM", "words")
-    assert f"best after layer 1: off by {off_by(profile, 1, Readout.VECTOR, 'words')} on average" in answer
+    assert f"best after layer 1: it misses by {off_by(profile, 1, Readout.VECTOR, 'words')} on average" in answer
     last, norm = r_squared(profile, None, Readout.VECTOR), r_squared(profile, None, Readout.NORM)
     assert answer.endswith(
-        f"After the last layer it is off by {off_by(profile, 3, Readout.VECTOR, 'words')} ({last}), and a straight "
-        f"line on the norm alone is off by {off_by(profile, 3, Readout.NORM, 'words')} ({norm})."
+        f"After the last layer it misses by {off_by(profile, 3, Readout.VECTOR, 'words')} ({last}), and a straight "
+        f"line on the norm alone misses by {off_by(profile, 3, Readout.NORM, 'words')} ({norm})."
     )
     assert n_sentences(answer) == 2
     text = said(profile, "words")
@@ -470,7 +470,7 @@ def test_what_is_not_read_yet_is_not_told() -> None:
     assert "direction" not in two_layers
     assert "11 of 21" in two_layers
     vectors = said(profile_of(*layers, made=n_norms + 3))
-    assert "After the last layer it is off by" in vectors
+    assert "After the last layer it misses by" in vectors
     assert "so far after" not in vectors
     assert "direction" not in vectors
     for made in range(1, 22):
@@ -489,8 +489,8 @@ def test_little_is_not_told_as_all_of_a_little() -> None:
         step[Readout.DIRECTION]: Reading(*step[Readout.DIRECTION], 0.03, (0.03,), error=8.5),
     }
     text = said(Profile(1000, 8, 2, False, made, guess_error=9.5))
-    assert "off by 8.0 tokens on average, where guessing the mean length is off by 9.5 (R² 0.070)" in text
-    assert "reads less than one of the whole vector: it is off by 8.5 tokens (R² 0.030)" in text
+    assert "it misses by 8.0 tokens on average, where guessing the mean length misses by 9.5 (R² 0.070)" in text
+    assert "reads less than one of the whole vector: it misses by 8.5 tokens (R² 0.030)" in text
 
 
 def test_copies_of_a_few_sentences_are_no_test() -> None:
