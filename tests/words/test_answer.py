@@ -185,6 +185,11 @@ def test_what_forbids_a_verdict_comes_first() -> None:
         assert words.in_numbers(nothing, Experiment(), 2) == problem
     few = shown_of(lengths[:99], 9 + 0.05 * lengths[:99] + noise(99))
     assert words.answer(few, Experiment()).startswith("Too few sentences to say; a straight line accounts for ")
+    three = shown_of(lengths[:3], 9 + 0.05 * lengths[:3] + noise(3))
+    assert words.answer(three, Experiment()) == (
+        "Too few sentences to say: with 3, a straight line comes near any norms."
+    )
+    assert words.in_numbers(three, Experiment(), 3).startswith("3 of 3 sentences")
     nearly = replace(told, fit=replace(told.fit, norm_sd=0.0009 * told.fit.norm_mean))
     assert words.answer(nearly, Experiment(), whole) == (
         f"Only on paper: norms are nearly constant; a line accounts for {share} of what variation there is."
