@@ -71,8 +71,8 @@ def test_where_the_norm_is_the_length_a_line_on_it_reads_it_and_a_probe_of_the_d
     assert answer.startswith(
         "A linear probe of the [CLS] vector of MiniLM predicts the length of held-out sentences best after the last "
         f"layer: it misses by {off_by(profile, 1, Readout.VECTOR)} on average, where guessing the mean length misses "
-        f"by {GUESS} ({r_squared(profile, 1, Readout.VECTOR)}). There, a straight line on the norm alone misses by less "
-        "than 0.1 tokens (R² 1.000)."
+        f"by {GUESS} ({r_squared(profile, 1, Readout.VECTOR)}). There, a straight line on the norm alone misses by "
+        "less than 0.1 tokens (R² 1.000)."
     )
     rest = " ".join(words.profile.details(profile))
     assert "a straight line on the norm reads R² 1.000" in rest
