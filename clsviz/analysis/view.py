@@ -416,7 +416,7 @@ def _unmeasurable(audit: Audit | None) -> str:
         f"the norm varies by {audit.norm_sd:.2g} (standard deviation), and the error reaches {audit.largest_error:.2g}"
     )
     if audit.is_measurable and audit.r_squared_change is not None:
-        why = f"on {audit.n:,} sentences measured both ways, R² is off by {abs(audit.r_squared_change):.3f}"
+        why = f"on {audit.n:,} sentences measured both ways, R² differs by {abs(audit.r_squared_change):.3f}"
     return f"Not measurable in the fast precision: {why}. Choose the exact precision."
 
 

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from clsviz.figures.style import SMALL, Floats, Palette, arrange, hover_label, label_beside
+from clsviz.figures.style import LONGEST_NAME, SMALL, Floats, Palette, arrange, hover_label, label_beside, short_name
 from clsviz.statistics.exposure import Ranking
 from clsviz.words import number
 
@@ -249,7 +249,7 @@ def exposure_by_fifth(
     figure.add_hline(y=1, line={"color": palette.summary, "width": 1, "dash": "dot"}, row=1, col=1)
     last = [next((value for value in row.exposure[::-1] if value is not None), None) for row in rows]
     labels = [
-        (row.name, math.log10(max(value or 1.0, LEAST_EXPOSURE)), colour)
+        (short_name(row.name, LONGEST_NAME), math.log10(max(value or 1.0, LEAST_EXPOSURE)), colour)
         for row, value, colour in zip(rows, last, colours, strict=False)
     ]
     label_beside(figure, labels, (low, high), _LABEL)

@@ -113,7 +113,7 @@ def test_errors_that_follow_the_length_are_not_shown_as_r_squared() -> None:
     assert shown.audit is not None
     whole = ~exact.truncated
     without, with_errors = (np.corrcoef(exact.n_tokens[whole], m.cls_norms[whole, 2])[0, 1] ** 2 for m in (exact, fast))
-    off = f"R² is off by {abs(with_errors - without):.3f}."
+    off = f"R² differs by {abs(with_errors - without):.3f}."
     assert f"on {whole.sum()} sentences measured both ways, {off}" in shown.problem
     assert unmeasurable_layers(found(fast, exact), View(length_cutoff=512)) == [0, 1, 2]
 

@@ -97,7 +97,7 @@ def test_what_forbids_a_verdict_comes_first() -> None:
     ]
     nearly = replace(told, fit=replace(line, norm_sd=0.0009 * line.norm_mean))
     untested = replace(of_noise, curve_r_squared=NAN, curve_null=NAN)
-    few = [shown_of(LENGTHS[:n], 9 + 0.05 * LENGTHS[:n] + NOISE[:n]) for n in (40, 99)]
+    few = [shown_of(LENGTHS[:n], 9 + 0.05 * LENGTHS[:n] + NOISE[:n]) for n in (40, 99, 3)]
     assert_said(
         "norm_vs_length_first",
         {
@@ -109,6 +109,7 @@ def test_what_forbids_a_verdict_comes_first() -> None:
             "no line": [words.answer(shown, shuffled) for shown in nothing],
             "no line, below": [words.in_numbers(shown, Experiment(), 2) for shown in nothing],
             "few": [words.answer(shown, Experiment()) for shown in few],
+            "three, below": words.in_numbers(few[-1], Experiment(), 3),
             "nearly constant": words.answer(nearly, Experiment(), whole),
             "near-duplicates not looked for": words.answer(replace(told, clusters=None), Experiment(), whole),
             "a few decide": words.answer(replace(told, fit=replace(line, rests_on_few=True)), Experiment(), whole),
