@@ -31,7 +31,7 @@ class Fault(NamedTuple):
 FAULTS = [
     Fault(
         "the wrong layer: the embeddings asked for, the last given",
-        "vectors.py",
+        "measurements.py",
         "range(last + 1)[last if layer is None else layer]",
         "range(last + 1)[layer or last]",
         "test_vectors.py encoder/test_encoder.py",

@@ -27,7 +27,7 @@ from clsviz.jobs import (
     measure_texts,
     measure_untrained,
 )
-from clsviz.measurements import MAX_LENGTH, POOLED
+from clsviz.measurements import MAX_LENGTH, POOLED, Vectors
 from clsviz.progress import Progress
 from clsviz.settings import Alteration, Lengths, Pooling, Precision, Unit
 from clsviz.sources import models
@@ -35,7 +35,6 @@ from clsviz.sources.models import UNTRAINED
 from clsviz.sources.searches import find_searches
 from clsviz.store import Store
 from clsviz.store.results import ResultCache, ResultKey, write
-from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
     from clsviz.encoder import Encoder

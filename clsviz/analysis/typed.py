@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from clsviz.analysis.view import NOT_KNOWN, More, audit_of, lengths_of, more_than, under_cutoff, unmeasurable_layers
 from clsviz.experiment import View
 from clsviz.jobs import Found
+from clsviz.measurements import Vectors, without_gain
 from clsviz.settings import Pooling
 from clsviz.statistics.dimensions import norms_of_directions
 from clsviz.statistics.lengths import bins, lengths_in
 from clsviz.statistics.similarity import percentiles_among_pairs, similarities
-from clsviz.vectors import Vectors, without_gain
 
 if TYPE_CHECKING:
     from clsviz.encoder import Anatomy, Encoder

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clsviz.errors import SettingError, TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
-from clsviz.measurements import MAX_LENGTH, POOLED, Means, Measurements
+from clsviz.measurements import MAX_LENGTH, POOLED, Means, Measurements, Vectors
 from clsviz.settings import RANGES, Lengths, NearDuplicates, Pooling, Precision, Unit
 from clsviz.sources.models import Weights
 from clsviz.statistics import line, shape
@@ -23,7 +23,6 @@ from clsviz.statistics.line import Audit, Fit, Flat, audit
 from clsviz.statistics.shape import Quantiles, Shape
 from clsviz.statistics.summary import Census
 from clsviz.store.results import ResultCache, ResultKey
-from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
     import pandas as pd

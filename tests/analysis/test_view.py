@@ -13,13 +13,12 @@ from clsviz.analysis.view import More, advised, more_than
 from clsviz.errors import SettingError, TooFewError, UndefinedFitError
 from clsviz.experiment import Selection, View
 from clsviz.jobs import Found
-from clsviz.measurements import Measurements
+from clsviz.measurements import Measurements, Vectors
 from clsviz.settings import ALL, Lengths, Pooling, Precision, Unit
 from clsviz.sources.catalogue import Corpus
 from clsviz.sources.sampling import Sample
 from clsviz.statistics.line import fit
 from clsviz.statistics.summary import Census
-from clsviz.vectors import Vectors
 
 
 def measurements(n: int, start: int = 0) -> Measurements:
