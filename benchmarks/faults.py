@@ -31,7 +31,7 @@ class Fault(NamedTuple):
 FAULTS = [
     Fault(
         "the wrong layer: the embeddings asked for, the last given",
-        "vectors.py",
+        "measurements.py",
         "range(last + 1)[last if layer is None else layer]",
         "range(last + 1)[layer or last]",
         "test_vectors.py encoder/test_encoder.py",
@@ -59,7 +59,7 @@ FAULTS = [
     ),
     Fault(
         "the quota of a visitor's own sentences is not kept",
-        "ui/state/crowd.py",
+        "ui/state/sessions.py",
         "if measured and sum(count for _, count in measured) + n > most:",
         "if len(measured) > most:",
         "ui/state/test_crowd.py",
@@ -115,7 +115,7 @@ FAULTS = [
     ),
     Fault(
         "the first token is taken, wherever [CLS] stands",
-        "encoder/pooling.py",
+        "encoder/batches.py",
         "lambda tokens, cls: tokens[:, cls]",
         "lambda tokens, cls: tokens[:, 0]",
         "encoder/test_pooling.py encoder/test_tokenize.py",

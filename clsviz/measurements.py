@@ -1,13 +1,17 @@
-"""Measurements of sentences: the plain arrays that pass from the encoder to the store and on to the analysis."""
+"""Measurements of sentences: the plain arrays that pass from the encoder to the store and on to the analysis.
+
+Vectors are packed into two bytes per number.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clsviz.errors import StoreError
 from clsviz.settings import Pooling
 
 MAX_LENGTH = 512
@@ -150,3 +154,227 @@ class Means(Measurements):
             fixed_norms=each,
             dealt_norms=each,
         )
+
+
+_PER_SENTENCE = tuple(field.name for field in fields(Measurements))
+
+
+def without_gain(gain: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
+    """Which dimensions of a LayerNorm with this gain, (width,), have none but for float32's rounding: bool (width,)."""
+    sizes = np.abs(gain)
+    return np.asarray(sizes <= np.finfo(np.float32).eps * sizes.max(initial=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Vectors of a run of n sentences, in two bytes per number; a `slot` holds the vectors of one pooling and layer.
+
+    Numbers are stored as deviations from the mean vector of the run. This loses little, even where the vectors of all
+    sentences are nearly the same, as they are in some layers.
+
+    centres: float32 (slots, width), the mean vectors. scales: float32 (slots,), the largest deviation in each slot.
+    deviations: float16 (slots, n, width), in units of the scale; an array, or an object that reads one from a file.
+    """
+
+    centres: NDArray[np.float32]
+    scales: NDArray[np.float32]
+    deviations: Any
+
+    @classmethod
+    def of(cls, vectors: Sequence[NDArray[np.float32]]) -> Self:
+        """Pack vectors, float32 (n, width) per slot."""
+        centres = np.stack([slot.mean(axis=0) for slot in vectors])
+        distances = [slot - centre for slot, centre in zip(vectors, centres, strict=True)]
+        scales = np.array([np.abs(distance).max(initial=0) for distance in distances], np.float32)
+        units = np.where(scales > 0, scales, np.float32(1))
+        deviations = [(distance / unit).astype(np.float16) for distance, unit in zip(distances, units, strict=True)]
+        return cls(centres, scales, np.stack(deviations))
+
+    def unpack(self, slot: int) -> NDArray[np.float32]:
+        """The vectors of a slot, float32 (n, width)."""
+        vectors: NDArray[np.float32] = np.asarray(self.deviations[slot], np.float32)
+        vectors *= self.scales[slot]
+        vectors += self.centres[slot]
+        return vectors
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors(Measurements):
+    """Vectors of n sentences, by pooling and layer; they are read from disk only when needed.
+
+    cls_norms, pooler_norms: as in `Measurements`, computed before packing.
+    other_norms: float32 (n, n_layers + 1) for each of `POOLED` but [CLS], computed before packing; empty where there is
+        only one vector of a sentence, which then stands in the place of [CLS].
+    layer_norms: float32 (n_layers + 1, 2, width), gain and bias of the LayerNorm whose output the layer is; NaN if the
+        layer is not the output of one.
+    runs: the packed vectors of consecutive runs of sentences. Slots: all layers of the first of `poolings`, then of the
+        second, and so on; the pooler output comes last.
+    """
+
+    other_norms: Mapping[Pooling, NDArray[np.float32]]
+    layer_norms: NDArray[np.float32]
+    runs: tuple[Packed, ...]
+
+    @property
+    def is_outline(self) -> bool:
+        """Whether the vectors themselves are not here."""
+        return len(self) > 0 and not self.runs
+
+    @property
+    def poolings(self) -> tuple[Pooling, ...]:
+        """Those that there are after every layer: the first of `POOLED`."""
+        return POOLED[: 1 + len(self.other_norms)]
+
+    @property
+    def width(self) -> int:
+        """Dimensions of a vector."""
+        return int(self.layer_norms.shape[2])
+
+    def norms(self, pooling: Pooling, layer: int | None) -> NDArray[np.float32]:
+        """Norms of one vector, float32 (n,), computed before packing; as in `Measurements`, for every pooling."""
+        if pooling in self.other_norms:
+            return self.other_norms[pooling][:, self.n_layers if layer is None else layer]
+        return super().norms(pooling, layer)
+
+    def of(self, pooling: Pooling, layer: int | None) -> NDArray[np.float32]:
+        """Vectors of one pooling after one layer (None: the last), float32 (n, width).
+
+        Dimensions without gain (`gainless`) hold the bias alone.
+
+        Raises IndexError as `norms` does, and StoreError if they are not here or can no longer be read from disk.
+        """
+        if self.is_outline:
+            raise StoreError("These vectors were measured on another machine, and only their norms are here.")
+        last = self.n_layers
+        if pooling is Pooling.POOLER:
+            if not self.has_pooler:
+                raise IndexError("this model has no pooler")
+            slot = len(self.poolings) * (last + 1)
+        elif pooling not in self.poolings:
+            raise IndexError(f"{pooling} was not measured")
+        else:
+            slot = self.poolings.index(pooling) * (last + 1) + range(last + 1)[last if layer is None else layer]
+        unpacked = [np.empty((0, self.width), np.float32)]
+        for run in self.runs:
+            if sum(map(len, unpacked)) < len(self):  # a `head` does not need all runs
+                unpacked.append(run.unpack(slot))
+        vectors = np.concatenate(unpacked)[: len(self)]
+        if pooling is not Pooling.POOLER:
+            gainless = self.gainless(layer)
+            vectors[:, gainless] = self.layer_norms[last if layer is None else layer, 1, gainless]
+        return vectors
+
+    def gainless(self, layer: int | None) -> NDArray[np.bool_]:
+        """Which dimensions of the vectors after a layer (None: the last) have no gain, bool (width,).
+
+        Their LayerNorm multiplies what is there by a factor below the rounding of float32 beside its largest: no norm,
+        product or cosine of whole vectors can tell it from nothing, and 16 bits keep nothing of it. Only a probe that
+        blows every dimension up to a variance of 1 could, if the vectors had not been stored.
+        """
+        return without_gain(self.layer_norms[self.n_layers if layer is None else layer, 0])
+
+    @classmethod
+    def pack(
+        cls,
+        n_tokens: NDArray[np.int32],
+        truncated: NDArray[np.bool_],
+        pooled: NDArray[np.float32],
+        pooler: NDArray[np.float32] | None = None,
+        layer_norms: NDArray[np.float32] | None = None,
+    ) -> Self:
+        """Pack float32 vectors by pooling and layer, (poolings, n_layers + 1, n, width), and of the pooler, (n, width).
+
+        poolings: `POOLED`, or the first alone. layer_norms: all NaN by default.
+        """
+        n_poolings, n_layers_and_one, _, width = pooled.shape
+        slots = [*pooled.reshape(n_poolings * n_layers_and_one, -1, width), *([] if pooler is None else [pooler])]
+        norms = np.stack([np.linalg.norm(slot, axis=1) for slot in slots], axis=1).astype(np.float32)
+        of_cls, *of_others, of_pooler = np.split(norms, np.arange(1, n_poolings + 1) * n_layers_and_one, axis=1)
+        no_layer_norms = np.full((n_layers_and_one, 2, width), np.nan, np.float32)
+        return cls(
+            n_tokens,
+            truncated,
+            of_cls,
+            of_pooler,
+            dict(zip(POOLED[1:n_poolings], of_others, strict=True)),
+            no_layer_norms if layer_norms is None else layer_norms,
+            (Packed.of(slots),),
+        )
+
+    def head(self, n: int) -> Self:
+        """The first n sentences."""
+        return replace(
+            self,
+            **{name: getattr(self, name)[:n] for name in _PER_SENTENCE},
+            other_norms={pooling: norms[:n] for pooling, norms in self.other_norms.items()},
+        )
+
+    @classmethod
+    def none(cls) -> Self:
+        """Vectors of no sentences."""
+        norms = np.empty((0, 1), np.float32)
+        return cls(
+            n_tokens=np.empty(0, np.int32),
+            truncated=np.empty(0, np.bool_),
+            cls_norms=norms,
+            pooler_norms=norms[:, :0],
+            other_norms=dict.fromkeys(POOLED[1:], norms),
+            layer_norms=np.empty((1, 2, 0), np.float32),
+            runs=(),
+        )
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
+        """Join the vectors of several runs of sentences by one model; only the last may be a `head`."""
+        parts = [part for part in parts if len(part)]
+        if not parts:
+            return cls.none()
+        return replace(
+            parts[0],
+            **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _PER_SENTENCE},
+            other_norms={
+                pooling: np.concatenate([part.other_norms[pooling] for part in parts])
+                for pooling in parts[0].poolings[1:]
+            },
+            runs=tuple(run for part in parts for run in part.runs),
+        )
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays to store, by name; the norms of a pooling are named after it, such as mean_norms. For one run."""
+        (run,) = self.runs
+        return {
+            **{name: getattr(self, name) for name in _PER_SENTENCE},
+            **{f"{pooling}_norms": norms for pooling, norms in self.other_norms.items()},
+            "layer_norms": self.layer_norms,
+            **{field.name: getattr(run, field.name) for field in fields(run)},
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
+        """The inverse of `to_arrays`; a value is an array, or an object that becomes one when sliced.
+
+        The deviations are kept as they are, to be read later.
+        """
+        read = {name: array[:] for name, array in arrays.items() if name != "deviations"}
+        return cls(
+            **{name: read[name] for name in _PER_SENTENCE},
+            other_norms={pooling: read[name] for pooling in POOLED[1:] if (name := f"{pooling}_norms") in read},
+            layer_norms=read["layer_norms"],
+            runs=(Packed(read["centres"], read["scales"], arrays["deviations"]),),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PooledVectors:
+    """Vectors of n texts after one layer, exactly as computed, of some poolings only.
+
+    n_tokens, truncated: as in `Measurements`. vectors: float32 (n, width) by pooling.
+    """
+
+    n_tokens: NDArray[np.int32]
+    truncated: NDArray[np.bool_]
+    vectors: Mapping[Pooling, NDArray[np.float32]]
+
+
+KINDS: dict[Kind, type[Measurements]] = {Kind.NORMS: Measurements, Kind.VECTORS: Vectors, Kind.MEANS: Means}
+"""The class that holds each kind of measurement."""

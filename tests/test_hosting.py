@@ -1,7 +1,7 @@
 import pytest
 
 from clsviz.errors import SettingError
-from clsviz.hosting import hosting_of
+from clsviz.limits import hosting_of
 
 
 def test_a_public_server_may_be_shown_anywhere_and_a_local_one_on_its_machine() -> None:

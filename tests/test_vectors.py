@@ -12,12 +12,11 @@ from clsviz.encoder import Encoder
 from clsviz.errors import StoreError
 from clsviz.experiment import Experiment
 from clsviz.jobs import Encoders, Extraction
-from clsviz.measurements import POOLED, Kind, Measurements
+from clsviz.measurements import POOLED, Kind, Measurements, Packed, Vectors
 from clsviz.progress import Progress
 from clsviz.settings import Pooling
 from clsviz.statistics.ridge import ridge_probe
 from clsviz.store import Key, Store
-from clsviz.vectors import Packed, Vectors
 
 SENTENCES = ["the cat sat on the mat .", "a dog", "the big old red cat ran home very quickly", "a dog", "", "tree"]
 

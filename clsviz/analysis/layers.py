@@ -10,7 +10,7 @@ from clsviz.analysis.view import advised, audit_of, check_layer, lengths_of, mor
 from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
-from clsviz.measurements import Means
+from clsviz.measurements import Means, Vectors
 from clsviz.settings import DRAWS, Lengths, Pooling
 from clsviz.statistics import line, probes, sentlen
 from clsviz.statistics.dimensions import Dimensions, NormOf, dimensions, without_layer_norm
@@ -19,7 +19,6 @@ from clsviz.statistics.lengths import shuffled
 from clsviz.statistics.probes import MOST_PROJECTED, Profile, Projection, Reading, Readout, readings
 from clsviz.statistics.ridge import Probe, folds_of_clusters, ridge_probe
 from clsviz.statistics.sentlen import CHANCE, Code, Result, online_code
-from clsviz.vectors import Vectors
 
 MOST_DRAWN = 200
 """Sentences drawn after each layer: a browser has as many pictures to draw as the model has layers. And of those that

@@ -12,6 +12,7 @@ from clsviz.analysis.view import advised, check_layer, check_pooling, near_dupli
 from clsviz.errors import AlterationError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
+from clsviz.measurements import Vectors
 from clsviz.settings import DRAWS, N_ALTERED, RANDOM_ALTERATIONS, Alteration, Lengths, Pooling, Unit
 from clsviz.sources.near_duplicates import canonical
 from clsviz.statistics import probes, ridge, sentlen
@@ -19,7 +20,6 @@ from clsviz.statistics.erasure import Erasure, erasure
 from clsviz.statistics.lengths import shuffled
 from clsviz.statistics.probes import Reading, Sentences, Travel, read_vector
 from clsviz.statistics.sentlen import Result
-from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
     from clsviz.sources.published_task import TaskFile

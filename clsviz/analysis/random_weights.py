@@ -12,10 +12,10 @@ from clsviz.analysis.view import near_duplicates
 from clsviz.errors import AlterationError
 from clsviz.experiment import View
 from clsviz.jobs import Found
+from clsviz.measurements import Vectors
 from clsviz.settings import DRAWS, Alteration, Lengths, Pooling
 from clsviz.statistics.lengths import shuffled
 from clsviz.statistics.probes import Profile, Reading, Readout, read_vector, with_curve
-from clsviz.vectors import Vectors
 
 Layers = tuple[Reading, ...]
 """Readings of [CLS] after each layer from 0 on."""

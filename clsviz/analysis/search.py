@@ -11,6 +11,7 @@ from clsviz.analysis.view import advised, check_layer, check_pooling, lengths_of
 from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
+from clsviz.measurements import Vectors
 from clsviz.settings import Pooling
 from clsviz.statistics import similarity
 from clsviz.statistics.erasure import Remedy, fit_remedy
@@ -28,7 +29,6 @@ from clsviz.statistics.similarity import (
     share_kept,
     tf_idf,
 )
-from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
     from clsviz.statistics.erasure import Map

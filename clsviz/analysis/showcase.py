@@ -27,7 +27,7 @@ from clsviz.jobs import (
     measure_texts,
     measure_untrained,
 )
-from clsviz.measurements import MAX_LENGTH, POOLED
+from clsviz.measurements import MAX_LENGTH, POOLED, Vectors
 from clsviz.progress import Progress
 from clsviz.settings import Alteration, Lengths, Pooling, Precision, Unit
 from clsviz.sources import models
@@ -35,7 +35,6 @@ from clsviz.sources.models import UNTRAINED
 from clsviz.sources.searches import find_searches
 from clsviz.store import Store
 from clsviz.store.results import ResultCache, ResultKey, write
-from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
     from clsviz.encoder import Encoder
@@ -46,6 +45,8 @@ DEFAULT = Experiment()
 
 EXPERIMENTS = (DEFAULT, replace(DEFAULT, model=UNTRAINED + DEFAULT.model))
 """What the main page opens with, and the control that it is compared with."""
+
+POOLINGS = (*POOLED, Pooling.POOLER)
 
 _RESULTS = SHOWCASE / "results"
 
@@ -84,7 +85,8 @@ def main() -> None:
             is_default = experiment == DEFAULT
             read_norms(of_norms, [*views(of_norms.measurements.n_layers, (Pooling.CLS, Pooling.POOLER)), *controls()])
             read_means(of_means)
-            read_vectors(of_vectors, None if is_default else [DEFAULT.view])
+            n_layers = of_vectors.measurements.n_layers
+            read_vectors(of_vectors, [*views(n_layers, POOLINGS), *controls()] if is_default else views(0, POOLINGS))
             read_searches(of_norms.weights, elsewhere, encoders)
             if is_default:
                 read_similarity(of_vectors, elsewhere, encoders)
@@ -111,14 +113,12 @@ def read_means(found: Found) -> None:
     _Bundle().put(analysis.result_key("averaging", found, view=view), analysis.averaging(found, view))
 
 
-def read_vectors(found: Found, views_read: list[View] | None = None) -> None:
-    """What “Where length lives” and the comparison show; by default for every vector."""
+def read_vectors(found: Found, views_read: Sequence[View]) -> None:
+    """What “Where length lives” and the comparison show."""
     cache, measurements = _Bundle(), found.vectors
-    poolings = (*POOLED, Pooling.POOLER)
-    every = [*views(measurements.n_layers, poolings), *controls()] if views_read is None else views_read
-    for view in dict.fromkeys(view.of_all_vectors for view in every):
+    for view in dict.fromkeys(view.of_all_vectors for view in views_read):
         _put_last(cache, "profiles", layers.profiles, found, view)
-    for view in every:
+    for view in views_read:
         analysis.select(found, view, cache=cache)
         if view.lengths is Lengths.SHUFFLED:
             _put_last(cache, "shuffles", random_weights.shuffles, found, view.of_all_layers)

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from clsviz.analysis.view import NOT_KNOWN, More, audit_of, lengths_of, more_than, under_cutoff, unmeasurable_layers
 from clsviz.experiment import View
 from clsviz.jobs import Found
+from clsviz.measurements import Vectors, without_gain
 from clsviz.settings import Pooling
 from clsviz.statistics.dimensions import norms_of_directions
 from clsviz.statistics.lengths import bins, lengths_in
 from clsviz.statistics.similarity import percentiles_among_pairs, similarities
-from clsviz.vectors import Vectors, without_gain
 
 if TYPE_CHECKING:
     from clsviz.encoder import Anatomy, Encoder
@@ -107,7 +107,6 @@ def layer_band(norms: NDArray[np.float32], unknown: Sequence[int] = ()) -> pd.Da
 class Missing(Enum):
     """Why the corpus's norms cannot be compared with."""
 
-    VECTORS = "vectors are not measured"
     PRECISION = "the error of the fast precision exceeds the variation of the norms"
 
 
@@ -139,32 +138,23 @@ class CorpusContext:
         return None if self.norms is None else length_band(self.lengths, self.norms, longest)
 
 
-def corpus_context(norms: Found, vectors: Found | None, view: View) -> CorpusContext:
-    """What is known of the corpus for a view, from its norms and, once they are measured, its vectors.
-
-    Norms of mean and max vectors are known only from the vectors.
-    """
+def corpus_context(norms: Found, view: View) -> CorpusContext:
+    """What is known of the corpus for a view, from its norms, the view's among them."""
     measurements = norms.measurements
     index, _ = under_cutoff(measurements, view)
-    of_view = (vectors or norms) if view.pooling in (Pooling.MEAN, Pooling.MAX) else norms
-    missing = None
-    if view.pooling in (Pooling.MEAN, Pooling.MAX):  # whose norms are always exact
-        missing = None if vectors else Missing.VECTORS
-    elif _is_unmeasurable(norms, view):
-        missing = Missing.PRECISION
-    shown, _ = under_cutoff(of_view.measurements, view)
+    missing = Missing.PRECISION if _is_unmeasurable(norms, view) else None
     quartiles = {}
     for pooling in (Pooling.CLS, *([Pooling.POOLER] if measurements.has_pooler else [])):
         if len(index) >= 3 and not _is_unmeasurable(norms, replace(view, pooling=pooling, layer=None)):
             low, high = np.quantile(measurements.norms(pooling, None)[index], (0.25, 0.75))
             quartiles[pooling] = float(low), float(high)
     return CorpusContext(
-        lengths_of(of_view, view, shown),
-        None if missing else of_view.measurements.norms(view.pooling, view.layer)[shown],
+        lengths_of(norms, view, index),
+        None if missing else measurements.norms(view.pooling, view.layer)[index],
         missing,
         layer_band(measurements.cls_norms[index], unmeasurable_layers(norms, view)),
         quartiles,
-        more_than(of_view, view),
+        more_than(norms, view),
     )
 
 

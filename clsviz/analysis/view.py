@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clsviz.errors import SettingError, TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
-from clsviz.measurements import MAX_LENGTH, POOLED, Means, Measurements
+from clsviz.measurements import MAX_LENGTH, POOLED, Means, Measurements, Vectors
 from clsviz.settings import RANGES, Lengths, NearDuplicates, Pooling, Precision, Unit
 from clsviz.sources.models import Weights
 from clsviz.statistics import line, shape
@@ -23,7 +23,6 @@ from clsviz.statistics.line import Audit, Fit, Flat, audit
 from clsviz.statistics.shape import Quantiles, Shape
 from clsviz.statistics.summary import Census
 from clsviz.store.results import ResultCache, ResultKey
-from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -416,7 +415,7 @@ def _unmeasurable(audit: Audit | None) -> str:
         f"the norm varies by {audit.norm_sd:.2g} (standard deviation), and the error reaches {audit.largest_error:.2g}"
     )
     if audit.is_measurable and audit.r_squared_change is not None:
-        why = f"on {audit.n:,} sentences measured both ways, R² is off by {abs(audit.r_squared_change):.3f}"
+        why = f"on {audit.n:,} sentences measured both ways, R² differs by {abs(audit.r_squared_change):.3f}"
     return f"Not measurable in the fast precision: {why}. Choose the exact precision."
 
 

@@ -27,7 +27,7 @@ from clsviz.api.norms import fit_of, to_html
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.jobs import Encoders, Extraction, Found, measure_altered, measure_untrained
-from clsviz.measurements import Kind
+from clsviz.measurements import Kind, Vectors
 from clsviz.progress import Progress
 from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, Alteration
 from clsviz.sources import published_task
@@ -36,7 +36,6 @@ from clsviz.statistics.probes import steps
 from clsviz.statistics.ridge import N_FOLDS
 from clsviz.store import Store
 from clsviz.store.results import ResultCache
-from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from clsviz.analysis.search import Joined, Similarity
     from clsviz.figures import Figure
-    from clsviz.vectors import Vectors
+    from clsviz.measurements import Vectors
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,18 +1,199 @@
-"""`clsviz measure` with one worker of several, with several on this machine or a cluster, or measuring nothing."""
+"""`clsviz measure` with one worker of several, with several on this machine or a cluster, or measuring nothing.
+
+On a Ray cluster, Ray Data hands out the borders of parts, never sentences: each actor has the sentences and one
+encoder, and writes to the store, which all nodes must see. What is told to an actor, and by it, is text and numbers.
+"""
 
 import argparse
 import contextlib
+import functools
+import logging
 import os
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import lazy_loader
+import numpy as np
 
 from clsviz import jobs, words
-from clsviz.cli import on_ray, output
-from clsviz.errors import ClsvizError, SettingError
+from clsviz.cli import output
+from clsviz.errors import ClsvizError, SettingError, first_line
 from clsviz.experiment import Experiment
-from clsviz.store import Store
+from clsviz.progress import Progress
+from clsviz.store import Key, Store, missing, n_between
+
+ray = lazy_loader.load("ray")
+
+MOST_CORES = 8
+"""Of one actor, if it is not said how many: an encoder has little use for more."""
+
+_ANSWER_SECONDS = 10.0
+
+_LOCAL = {"include_dashboard": False}
+"""Said to a cluster that is started for this run alone."""
+
+
+def measure_on_ray(
+    experiment: Experiment,
+    place: Path | str,
+    address: str | None = None,
+    n_actors: int | None = None,
+    cores_per_actor: int | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Measure the norms that the store lacks of an experiment; what others have in hand is left to them.
+
+    place: of the store, by the path or the URL that all nodes see it under; so must a model or corpus that is a path.
+    address: of the cluster, such as "auto" or "10.0.0.1:6379"; by default what RAY_ADDRESS says, or else a cluster of
+    this machine alone. n_actors: by default one for every GPU or, where there is none, every MOST_CORES cores.
+    cores_per_actor: by default as many as let all actors run at once; an actor with a GPU takes one.
+
+    A part is kept once it is measured, so an actor or a node that dies costs what it had in hand, which the others
+    measure; and if this process dies, the next call goes on. Raises ClsvizError, and what Ray raises.
+    """
+    progress, store = progress or Progress(), Store(place)
+    check_installed()
+    key, n_sentences = _prepare(experiment, store, progress)
+    left = missing(store.parts(key).values(), n_sentences)
+    if not left:
+        return
+    progress.begin("Reaching the Ray cluster")
+    _connect(address)
+    try:
+        actors = _actors(n_actors, cores_per_actor, len(left))
+        while left:
+            n_done = n_sentences - n_between(left)
+            progress.begin("Measuring", n_sentences, n_done)
+            n_measured = 0
+            for row in _mapped(left, experiment, store, actors):
+                if row["error"]:
+                    raise ClsvizError(row["error"])
+                n_measured += row["n_measured"]
+                progress.advance(n_done + n_measured)
+            left = missing(store.parts(key).values(), n_sentences)
+            if not n_measured:
+                return
+    finally:
+        ray.shutdown()
+
+
+def check_installed() -> None:
+    """Raise SettingError where Ray is not installed."""
+    found = find_spec("ray")
+    if found is None or found.origin is None:  # else it is a mere folder of that name, such as deploy/ray
+        raise SettingError("Ray is not installed: pip install clsviz[ray]")
+
+
+class Measure:
+    """What an actor does with each part."""
+
+    def __init__(self, query: Mapping[str, str], place: str) -> None:
+        """query: of the experiment."""
+        self._experiment, self._store = Experiment.from_query(query), Store(place)
+
+    @functools.cached_property
+    def _worker(self) -> "jobs.Worker":
+        """Made with the first part, so that its errors are told like those of measuring."""
+        kind = jobs.kind_of_norms(self._experiment)
+        return jobs.Extraction(self._experiment, self._store, jobs.Encoders(), kind=kind).worker(Progress())
+
+    def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
+        """Measure parts; a row for each, with the sentences measured, their tokens and the seconds they took."""
+        rows = [self._row(int(start), int(stop)) for start, stop in zip(batch["start"], batch["stop"], strict=True)]
+        return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+    def _row(self, start: int, stop: int) -> dict[str, Any]:
+        row = {"start": start, "stop": stop, "n_measured": 0, "n_tokens": 0, "seconds": 0.0, "error": ""}
+        try:
+            for measured in self._worker.measure(start, stop):
+                row["n_measured"] = len(measured.measurements)
+                row["n_tokens"] = int(measured.measurements.n_tokens.sum())
+                row["seconds"] = measured.seconds
+        except ClsvizError as error:
+            row["error"] = str(error)
+        return row
+
+
+def _prepare(experiment: Experiment, store: "Store", progress: Progress) -> tuple["Key", int]:
+    """Where the store has the parts, and of how many sentences, once model and corpus are here."""
+    extraction = jobs.Extraction(experiment, store, jobs.Encoders(), kind=jobs.kind_of_norms(experiment))
+    found = extraction.fetch(progress)
+    return extraction.key_of(found), found.sample.n_sentences
+
+
+def _connect(address: str | None) -> None:
+    """Reach the cluster; raises SettingError where there is none."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # else it reports to its makers
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # of what can be lost, and is measured again
+    address = address or os.environ.get("RAY_ADDRESS") or "local"
+    try:
+        _check_answers(address)
+        ray.init(address, log_to_driver=False, logging_level="error", **(_LOCAL if address == "local" else {}))
+    except (OSError, ValueError) as error:
+        why = first_line(error).rstrip(".")
+        raise SettingError(
+            f"The Ray cluster at {address} cannot be reached ({why}). Start it, or leave --ray-address out; if it asks "
+            "for a token, set RAY_AUTH_MODE=token."
+        ) from error
+
+
+def _check_answers(address: str) -> None:
+    """Raise OSError where nobody answers at a host and port: Ray itself would try for minutes."""
+    host, separator, port = address.rpartition(":")
+    if separator and port.isdecimal() and "/" not in host:
+        with socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS):
+            pass
+
+
+def _actors(n_actors: int | None, n_cores: int | None, most: int) -> dict[str, Any]:
+    """What Ray Data is told of the actors: how many, and what each of them takes."""
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    n_gpus = sum(int(node.get("GPU", 0)) for node in nodes)
+    cpus = [int(node.get("CPU", 0)) for node in nodes]
+    if n_gpus:
+        n_cores, n_actors = n_cores or 1, n_actors or n_gpus
+    n_actors = n_actors or _n_fit(cpus, n_cores or MOST_CORES) or 1
+    size = min(n_actors, most)
+    return {
+        "compute": ray.data.ActorPoolStrategy(size=size),
+        "num_cpus": n_cores or cores_each(cpus, n_actors),
+        "num_gpus": 1 if n_gpus else 0,
+    }
+
+
+def cores_each(cpus: Iterable[int], n_actors: int) -> int:
+    """The most cores, up to MOST_CORES, with which so many actors fit on nodes with these; 1 if that is too many."""
+    cpus = [*cpus]
+    return next((cores for cores in range(MOST_CORES, 1, -1) if _n_fit(cpus, cores) >= n_actors), 1)
+
+
+def _n_fit(cpus: Iterable[int], n_cores: int) -> int:
+    return sum(n // n_cores for n in cpus)
+
+
+def _mapped(
+    parts: list[tuple[int, int]], experiment: Experiment, store: "Store", actors: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """The rows of `Measure`, each as soon as it is there."""
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    logging.getLogger("ray.data").setLevel(logging.ERROR)  # after the import, which sets it
+    items = [{"start": start, "stop": stop} for start, stop in parts]
+    # A block for each part, so that an actor that dies costs no more, and no row waits for others.
+    parts_of_all = ray.data.from_items(items, override_num_blocks=len(items))
+    rows: Iterator[dict[str, Any]] = parts_of_all.map_batches(
+        Measure,
+        fn_constructor_args=(experiment.to_query(), store.address),
+        batch_size=1,
+        **actors,
+    ).iter_rows()
+    return rows
 
 
 def dry_run(experiment: Experiment, store: Store, options: argparse.Namespace) -> int:
@@ -63,7 +244,7 @@ def measure_in_parallel(experiment: Experiment, store: Store, options: argparse.
     """Measure with the processes or the cluster that the flags name, if any; raises ClsvizError where one fails."""
     if options.engine == "ray":
         with output.progress(options) as bar:
-            on_ray.measure_on_ray(experiment, store.address, options.ray_address, options.workers, progress=bar)
+            measure_on_ray(experiment, store.address, options.ray_address, options.workers, progress=bar)
     elif options.ray_address is not None:
         raise SettingError("--ray-address goes with --engine ray.")
     elif options.workers is not None:

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from clsviz.encoder.batches import to_device
-from clsviz.encoder.layouts import UnsupportedModel
+from clsviz.encoder.fast_pass import UnsupportedModel
 from clsviz.encoder.tokenize import Frame, Tokenizer, Tokens
 from clsviz.encoder.verify import ForwardPass
 from clsviz.errors import AlterationError

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:  # pages open with an anatomy that came with clsviz, without torch
-    from clsviz.encoder.pooling import PoolerSteps
+    from clsviz.encoder.batches import PoolerSteps
     from clsviz.encoder.tokenize import Frame
 
 EMBEDDINGS, POOLER, OTHER = "Embeddings", "Pooler", "Other"
@@ -178,7 +178,7 @@ def describe(model: Any, tokenizer: Any, frame: "Frame", max_length: int, pooler
 
 
 def _architecture(model: Any) -> Architecture:
-    from clsviz.encoder.layouts import other_positions, position_table
+    from clsviz.encoder.fast_pass import other_positions, position_table
 
     def setting(kind: type, *names: str) -> Any:
         return next((value for name in names if isinstance(value := getattr(model.config, name, None), kind)), None)

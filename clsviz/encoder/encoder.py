@@ -27,10 +27,9 @@ from clsviz.encoder.load import load
 from clsviz.encoder.tokenize import Tokens
 from clsviz.encoder.verify import choose, norms_of
 from clsviz.errors import ModelError
-from clsviz.measurements import DEALT, FIXED, POOLED, Kind, Means, Measurements
+from clsviz.measurements import DEALT, FIXED, POOLED, Kind, Means, Measurements, PooledVectors, Vectors
 from clsviz.settings import Alteration, Pooling, Precision
 from clsviz.sources.models import Weights
-from clsviz.vectors import PooledVectors, Vectors
 
 T = TypeVar("T")
 

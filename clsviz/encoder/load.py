@@ -12,8 +12,8 @@ import torch
 import transformers
 
 from clsviz.encoder.anatomy import Anatomy, describe
-from clsviz.encoder.layouts import first_position, position_table
-from clsviz.encoder.pooling import PoolerSteps, pooler_steps
+from clsviz.encoder.batches import PoolerSteps, pooler_steps
+from clsviz.encoder.fast_pass import first_position, position_table
 from clsviz.encoder.tokenize import Tokenizer, frame_of
 from clsviz.errors import ModelError, first_line
 from clsviz.measurements import MAX_LENGTH

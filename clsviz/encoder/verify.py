@@ -18,12 +18,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from clsviz.encoder.batches import is_out_of_memory, to_device
-from clsviz.encoder.fast_pass import FastPass, groups_of
-from clsviz.encoder.layouts import UnsupportedModel, first_position, sole_position_table
+from clsviz.encoder.batches import is_out_of_memory, pool, to_device
+from clsviz.encoder.fast_pass import FastPass, UnsupportedModel, first_position, groups_of, sole_position_table
 from clsviz.encoder.linear import swap_linears
 from clsviz.encoder.load import Loaded
-from clsviz.encoder.pooling import pool
 from clsviz.encoder.tokenize import Frame
 from clsviz.errors import ModelError, first_line
 

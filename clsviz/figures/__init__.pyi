@@ -1,69 +1,45 @@
-from . import colouring, static
-from .bars import dimension_shares, erasure, histogram, way_of_cls
-from .cells import heat_map, length_map, projection
-from .cloud import Axes, Figure, empty, plain_json, plotly_script, scatter, sent, to_html
-from .colouring import Key
-from .density import N_BINS, Density, Drawn, drawn, is_dense, n_sampled
-from .layers import small_multiples, thumbnail
-from .lines import (
-    HEIGHT_OF_ERRORS,
-    cutoff_lines,
-    error_lines,
-    errors_by_layer,
-    growth,
-    layer_lines,
-    layer_path,
-    learning_curves,
-    norm_spread,
-    relative_depth,
-)
-from .search import SEARCH_HEIGHT, ByFifth, by_fifth, exposure_by_fifth
-from .style import Labels, Palette, Points, hover_label, labels_of
-
-__all__ = [
-    "HEIGHT_OF_ERRORS",
-    "N_BINS",
-    "SEARCH_HEIGHT",
-    "Axes",
-    "ByFifth",
-    "Density",
-    "Drawn",
-    "Figure",
-    "Key",
-    "Labels",
-    "Palette",
-    "Points",
-    "by_fifth",
-    "colouring",
-    "cutoff_lines",
-    "dimension_shares",
-    "drawn",
-    "empty",
-    "erasure",
-    "error_lines",
-    "errors_by_layer",
-    "exposure_by_fifth",
-    "growth",
-    "heat_map",
-    "histogram",
-    "hover_label",
-    "is_dense",
-    "labels_of",
-    "layer_lines",
-    "layer_path",
-    "learning_curves",
-    "length_map",
-    "n_sampled",
-    "norm_spread",
-    "plain_json",
-    "plotly_script",
-    "projection",
-    "relative_depth",
-    "scatter",
-    "sent",
-    "small_multiples",
-    "static",
-    "thumbnail",
-    "to_html",
-    "way_of_cls",
-]
+from . import colouring as colouring
+from . import static as static
+from .bars import SEARCH_HEIGHT as SEARCH_HEIGHT
+from .bars import ByFifth as ByFifth
+from .bars import by_fifth as by_fifth
+from .bars import dimension_shares as dimension_shares
+from .bars import erasure as erasure
+from .bars import exposure_by_fifth as exposure_by_fifth
+from .bars import histogram as histogram
+from .bars import way_of_cls as way_of_cls
+from .cells import heat_map as heat_map
+from .cells import length_map as length_map
+from .cells import projection as projection
+from .cloud import Axes as Axes
+from .cloud import Figure as Figure
+from .cloud import empty as empty
+from .cloud import plain_json as plain_json
+from .cloud import plotly_script as plotly_script
+from .cloud import scatter as scatter
+from .cloud import sent as sent
+from .cloud import to_html as to_html
+from .colouring import Key as Key
+from .density import N_BINS as N_BINS
+from .density import Density as Density
+from .density import Drawn as Drawn
+from .density import drawn as drawn
+from .density import is_dense as is_dense
+from .density import n_sampled as n_sampled
+from .layers import small_multiples as small_multiples
+from .layers import thumbnail as thumbnail
+from .lines import HEIGHT_OF_ERRORS as HEIGHT_OF_ERRORS
+from .lines import cutoff_lines as cutoff_lines
+from .lines import error_lines as error_lines
+from .lines import errors_by_layer as errors_by_layer
+from .lines import growth as growth
+from .lines import layer_lines as layer_lines
+from .lines import layer_path as layer_path
+from .lines import learning_curves as learning_curves
+from .lines import norm_spread as norm_spread
+from .lines import relative_depth as relative_depth
+from .style import Labels as Labels
+from .style import Palette as Palette
+from .style import Points as Points
+from .style import hover_label as hover_label
+from .style import labels_of as labels_of

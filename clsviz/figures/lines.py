@@ -17,7 +17,6 @@ from clsviz.figures.style import (
     arrange,
     hover_label,
     label_beside,
-    label_lines,
     layers_axis,
     short_name,
 )
@@ -106,7 +105,7 @@ def errors_by_layer(
 
     def add_end(name: str, y: Floats, colour: str) -> None:
         if len(known := y[np.isfinite(y)]):
-            ends.append((name, float(known[-1]), colour))
+            ends.append((hover_label(name, 1), float(known[-1]), colour))
 
     if drawn is not None:
         layers, *of_draws = (drawn[name].to_numpy(float) for name in ("layer", "lowest", "highest", "least", "most"))
@@ -176,7 +175,7 @@ def error_lines(
         line = _line(
             short_name(name, LONGEST_NAME), rows["layer"].to_numpy(float), rows["error"].to_numpy(float), style
         )
-        figure.add_trace(line.update(hovertemplate=_with_name(f"off by %{{y:.2f}} {unit}")))
+        figure.add_trace(line.update(hovertemplate=_with_name(f"misses by %{{y:.2f}} {unit}")))
     arrange(figure, layers_axis(last), {"title": f"Mean error in {unit}", "rangemode": "tozero"})
     return figure.update_layout(hovermode="x unified")
 
@@ -233,7 +232,7 @@ def growth(
         line.update(hovertemplate=_with_name(f"%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.5g}}"))
         figure.add_trace(line)
     arrange(figure, {"title": f"Length (in {unit})", "range": [0, longest]}, {"title": y_title})
-    return _labelled(figure, palette)
+    return _labelled(figure)
 
 
 def layer_path(norms: pd.DataFrame, band: pd.DataFrame | None, palette: Palette) -> go.Figure:
@@ -252,7 +251,7 @@ def layer_path(norms: pd.DataFrame, band: pd.DataFrame | None, palette: Palette)
         figure.add_trace(line if few else line.update(name=""))
     last = max(_last_layer(norms), 0 if band is None else _last_layer(band))
     arrange(figure, layers_axis(last), {"title": "Norm of [CLS]"})
-    return _labelled(figure, palette)
+    return _labelled(figure)
 
 
 def relative_depth(
@@ -287,11 +286,11 @@ def relative_depth(
     ticks = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0", "¼", "½", "¾", "1"]}
     x = {"title": "Depth (0: embeddings, 1: last layer)", "range": [-_MARGIN, 1 + _MARGIN]} | ticks
     arrange(figure, x, {"title": y_title})
-    return _labelled(figure, palette, span)
+    return _labelled(figure, span)
 
 
-def _labelled(figure: go.Figure, palette: Palette, span: tuple[float, float] | None = None) -> go.Figure:
-    """The same with the name of each line at its end, and no legend; span: of the vertical axis, by default all."""
+def _labelled(figure: go.Figure, span: tuple[float, float] | None = None) -> go.Figure:
+    """The same with the name of each line beside it, and no legend; span: of the vertical axis, by default all."""
     ends, low, high = [], np.inf, -np.inf
     for trace in figure.data:
         y = np.array(trace.y, dtype=float)
@@ -299,12 +298,13 @@ def _labelled(figure: go.Figure, palette: Palette, span: tuple[float, float] | N
         if len(known):
             low, high = min(low, float(y[known].min())), max(high, float(y[known].max()))
             if trace.name:
-                ends.append((trace.name, float(trace.x[known[-1]]), float(y[known[-1]]), trace.line.color))
+                ends.append((trace.name, float(y[known[-1]]), trace.line.color))
     if not low < high:
         low, high = (low - 0.5, low + 0.5) if np.isfinite(low) else (0.0, 1.0)
     room = 0.08 * (high - low)
-    label_lines(figure, ends, span or (low - room, high + room), palette)
-    return figure
+    span = span or (low - room, high + room)
+    label_beside(figure, ends, span)
+    return figure.update_layout(yaxis={"range": [*span]})
 
 
 def _add_corpus(figure: go.Figure, corpus: pd.DataFrame, along: str, palette: Palette, where: str) -> None:

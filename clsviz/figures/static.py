@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz.figures.search import LEAST_EXPOSURE, TICKS, ByFifth
+from clsviz.figures.bars import LEAST_EXPOSURE, TICKS, ByFifth
 from clsviz.figures.style import Palette, apart, least_range
 from clsviz.statistics.intervals import LEAST_TOLD
 

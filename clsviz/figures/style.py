@@ -131,36 +131,6 @@ LINE_LABEL = 17
 """Pixels from one label to the next."""
 
 
-def label_lines(
-    figure: go.Figure, ends: Sequence[tuple[str, float, float, str]], span: tuple[float, float], palette: Palette
-) -> None:
-    """Write the names of lines at their right ends, in place of a legend, none over another.
-
-    ends: name, already escaped, then x and y of the end, and the colour. span: the ends of the vertical axis, which is
-    set to them. The names begin to the left of the end: on a phone there is no room to its right.
-    """
-    height = figure.layout.height or 400
-    pixels = (height - 90) / (span[1] - span[0])
-    taken: list[float] = []  # heights of the labels so far, in pixels, from the lowest end up
-    for name, x, y, colour in sorted(ends, key=lambda end: end[2]):
-        at = (y - span[0]) * pixels
-        place = max([at, *(below + LINE_LABEL for below in taken[-1:])])
-        taken.append(place)
-        figure.add_annotation(
-            text=name,
-            x=x,
-            y=y,
-            showarrow=False,
-            xanchor="right",
-            yanchor="bottom",
-            yshift=3 + place - at,
-            bgcolor=palette.background + "b0",
-            borderpad=1,
-            font={"color": colour, "size": 13},
-        )
-    figure.update_layout(showlegend=False, yaxis={"range": [*span]})
-
-
 ROOM_BESIDE, _LONGEST_LINE = 92, 12
 """Pixels beside a picture for the names of its lines, and the letters that one line of a name has there."""
 
@@ -173,16 +143,18 @@ def label_beside(
 ) -> None:
     """Write the names of lines to the right of the picture, none over another, in place of a legend.
 
-    ends: name, height of the end, as the axis has it, and colour. span: of the axis. share: of it, that a name takes.
+    ends: name, already escaped, height of the end, as the axis has it, and colour. span: of the axis. share: of it,
+    that a name takes, of which a long one has two lines.
     """
     for (name, _, colour), y in zip(
         ends, apart([y for _, y, _ in ends], share * (span[1] - span[0]), span[1]), strict=True
     ):
         first, _, second = name.partition(", ")
-        if not second and len(name) > _LONGEST_LINE and " " in name:
-            first, _, second = name.partition(" ")
+        if not second and len(name) > _LONGEST_LINE:
+            cut = 1 + max(name.rfind(between, 1, _LONGEST_LINE) for between in " -")
+            first, second = (name[:cut].rstrip(), name[cut:]) if cut else (name, "")
         figure.add_annotation(
-            text=f" {hover_label(first, 1)}" + (f"<br> {hover_label(second, 1)}" if second else ""),
+            text=f" {first}" + (f"<br> {second}" if second else ""),
             x=1,
             xref="paper",
             y=y,

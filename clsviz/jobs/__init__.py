@@ -1,5 +1,13 @@
 """Jobs: what is measured and computed, in the background and in turns."""
 
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+from clsviz.jobs.drawn import REDRAWN, drawn, encoder_of, identified
+from clsviz.jobs.estimate import GPU_RATE, LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, Plan, gigabytes_of
+from clsviz.jobs.extraction import AUDIT_SIZE, Extraction, Found, kind_of_norms, measurement_key, plan, state_of_files
+from clsviz.jobs.housekeeping import Housekeeping
+from clsviz.jobs.imports import Import, import_rows, list_imports
+from clsviz.jobs.job import Job, State, Watcher
+from clsviz.jobs.queue import FREE_SECONDS, Analysis, JobQueue, MeasuringJob
+from clsviz.jobs.share import Share, Worker
+from clsviz.jobs.showcase import SHOWCASE, measure_showcase, origin
+from clsviz.jobs.texts import ModelVectors, measure_altered, measure_texts, measure_untrained
+from clsviz.jobs.worker_process import Encoders, RemoteEncoders, WorkerLostError

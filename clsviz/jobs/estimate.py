@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clsviz import encoder
-from clsviz.measurements import POOLED
-from clsviz.vectors import Vectors
+from clsviz.measurements import POOLED, Vectors
 
 MEASURING_SECONDS = 2.0
 

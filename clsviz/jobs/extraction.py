@@ -31,13 +31,12 @@ from clsviz.jobs.estimate import (
 from clsviz.jobs.imports import check_asked, check_found, max_length
 from clsviz.jobs.share import Share, Worker
 from clsviz.jobs.worker_process import Encoders
-from clsviz.measurements import POOLED, Kind, Measurements, kind_of
+from clsviz.measurements import KINDS, POOLED, Kind, Measurements, Vectors, kind_of
 from clsviz.progress import Progress, interruptible
 from clsviz.settings import ALL, RANGES, Alteration, Precision
 from clsviz.sources import catalogue, local_files, models, sampling
 from clsviz.store.parts import Key, Shape, missing, n_between, read_outline
 from clsviz.store.store import Store
-from clsviz.vectors import KINDS, Vectors
 
 if TYPE_CHECKING:
     from clsviz.store.census import Counted

@@ -21,14 +21,13 @@ from numpy.typing import NDArray
 from clsviz.atomic import new_file, open_regular
 from clsviz.errors import CorpusError, SettingError, StoreError
 from clsviz.experiment import Experiment
-from clsviz.measurements import MAX_LENGTH, Kind, Measurements
+from clsviz.measurements import MAX_LENGTH, Kind, Measurements, Vectors
 from clsviz.progress import Progress
 from clsviz.settings import RANGES, Precision, Segmentation, Unit
 from clsviz.sources import catalogue, own_vectors, sampling, uploads
 from clsviz.sources.models import Imported, Weights, check_label
 from clsviz.store.parts import Key
 from clsviz.store.store import Store
-from clsviz.vectors import Vectors
 
 _FOLDER, _SEED = "imported", 0
 _PART_SIZES = {Kind.NORMS: 65_536, Kind.VECTORS: 1024}

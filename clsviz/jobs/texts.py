@@ -15,7 +15,7 @@ from clsviz.experiment import Experiment
 from clsviz.jobs.drawn import RedrawnError, encoder_of, identified
 from clsviz.jobs.extraction import Extraction, Found
 from clsviz.jobs.worker_process import Encoders
-from clsviz.measurements import Kind
+from clsviz.measurements import Kind, PooledVectors, Vectors
 from clsviz.progress import Progress, interruptible
 from clsviz.settings import RANGES, Alteration, Pooling
 from clsviz.sources import models, sampling
@@ -23,7 +23,6 @@ from clsviz.sources.models import Weights
 from clsviz.sources.searches import Searches
 from clsviz.store.results import ResultCache, ResultKey
 from clsviz.store.store import Store
-from clsviz.vectors import PooledVectors, Vectors
 
 _ALTERING = 1
 """Raise it when an alteration changes sentences in another way; what was measured before is then ignored."""

@@ -23,10 +23,9 @@ from cachetools import LRUCache
 
 from clsviz import encoder
 from clsviz.errors import ModelError
-from clsviz.measurements import DEALT, Kind, Measurements
+from clsviz.measurements import DEALT, KINDS, Kind, Measurements, PooledVectors
 from clsviz.settings import Alteration, Pooling, Precision
 from clsviz.sources.models import Weights
-from clsviz.vectors import KINDS, PooledVectors
 
 if TYPE_CHECKING:
     import numpy as np

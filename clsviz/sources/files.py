@@ -16,7 +16,7 @@ from typing import AnyStr
 from clsviz.atomic import open_regular
 from clsviz.errors import CorpusError, first_line
 from clsviz.settings import Reading, is_name, printable, shown
-from clsviz.sources.paragraphs import Wrapped
+from clsviz.sources.segmentation import Wrapped
 
 _NO_LIMIT = 2**63
 

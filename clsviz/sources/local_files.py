@@ -22,7 +22,7 @@ from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation, printable
 from clsviz.sources import docstrings, files, segmentation, tables
 from clsviz.sources.catalogue import CORPORA, Corpus, Shipped, Source, is_built_in, is_upload, label, refuse_reading
-from clsviz.sources.paragraphs import Wrapped
+from clsviz.sources.segmentation import Wrapped
 from clsviz.sources.uploads import IN_MEMORY, short_digest, upload_label, upload_name
 
 _ROW_GROUP = 10_000

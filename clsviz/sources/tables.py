@@ -47,7 +47,7 @@ from clsviz.sources.files import (
     too_much_text,
     unreadable,
 )
-from clsviz.sources.paragraphs import SAMPLE_CHARACTERS, Wrapped, is_wrapped
+from clsviz.sources.segmentation import SAMPLE_CHARACTERS, Wrapped, is_wrapped
 
 
 def open_table(path: Path, name: str = "", limits: Limits | None = None, reading: Reading = Reading.AUTO) -> Table:

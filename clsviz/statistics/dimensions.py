@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.errors import UndefinedFitError
+from clsviz.measurements import without_gain
 from clsviz.statistics.intervals import ROUNDING, Floats
 from clsviz.statistics.line import explain_undefined, r_squared
 from clsviz.statistics.ridge import unit
-from clsviz.vectors import without_gain
 
 AS_IT_IS, WITHOUT_BIAS = "as it is", "without bias"
 WITHOUT_GAIN, WITHOUT_EITHER = "without gain", "without gain and bias"

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.errors import UndefinedFitError
-from clsviz.measurements import POOLED
+from clsviz.measurements import POOLED, Vectors
 from clsviz.settings import Pooling
 from clsviz.statistics.intervals import Bootstrap, Floats, Interval
 from clsviz.statistics.line import explain_undefined, r_squared
@@ -23,7 +23,6 @@ from clsviz.statistics.ridge import (
     ridge_probe,
     unit,
 )
-from clsviz.vectors import Vectors
 
 
 class Readout(StrEnum):

@@ -23,13 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.atomic import new_file, open_regular
-from clsviz.measurements import MAX_LENGTH, POOLED, Kind, Means
+from clsviz.measurements import MAX_LENGTH, POOLED, Kind, Means, Vectors
 from clsviz.progress import Progress
 from clsviz.settings import Pooling
 from clsviz.statistics.summary import Census, NormBins
 from clsviz.store.parts import Key, Part, Shape
 from clsviz.store.store import Store
-from clsviz.vectors import Vectors
 
 VERSION = 2
 """Raise it when what is kept changes its meaning."""

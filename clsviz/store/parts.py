@@ -24,8 +24,7 @@ from safetensors import numpy as safetensors
 
 from clsviz.atomic import new_file, open_regular
 from clsviz.errors import StoreError
-from clsviz.measurements import POOLED, Kind, Means, Measurements
-from clsviz.vectors import KINDS, Packed, Vectors
+from clsviz.measurements import KINDS, POOLED, Kind, Means, Measurements, Packed, Vectors
 
 SCHEMA = 2
 """Raise it when the content of a part changes its meaning; older parts are then ignored."""

@@ -42,7 +42,7 @@ MAX_FILES = 1000
 
 CLASSES = {
     "clsviz.settings": "Pooling Unit Lengths NearDuplicates SimilarityFunction Task Fix",
-    "clsviz.vectors": "Vectors Packed PooledVectors",
+    "clsviz.measurements": "Vectors Packed PooledVectors",
     "clsviz.statistics.line": "Fit Flat",
     "clsviz.statistics.means": "Averaging Trend",
     "clsviz.statistics.shape": "Extremes Quantiles Shape",

@@ -13,7 +13,7 @@ from clsviz.ui import first_steps
 from clsviz.ui.compare_models.page import page as compare_models
 from clsviz.ui.first_steps import Example
 from clsviz.ui.inside_the_model import page as inside_the_model
-from clsviz.ui.length_and_search.page import page as length_and_search
+from clsviz.ui.length_and_search import page as length_and_search
 from clsviz.ui.norm_vs_length import page as norm_vs_length
 from clsviz.ui.parts import assist, redrawn
 from clsviz.ui.state import server, session, watching

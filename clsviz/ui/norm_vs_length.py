@@ -12,7 +12,7 @@ from clsviz import analysis, export, figures, words
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.jobs import Analysis, Extraction, Found, MeasuringJob, State, kind_of_norms, measurement_key
-from clsviz.measurements import MAX_LENGTH, Kind, Means, Measurements
+from clsviz.measurements import MAX_LENGTH, Kind, Means, Measurements, Vectors
 from clsviz.settings import Lengths, Overlay, Pooling
 from clsviz.sources import models
 from clsviz.statistics import similarity
@@ -23,7 +23,6 @@ from clsviz.ui import first_steps, sidebar, status, view
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, colouring, layout, own, plot, preview, redrawn, selection, share, thumbnails
 from clsviz.ui.state import server, session, url, watching
-from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from clsviz.analysis import CorpusContext
 from clsviz.analysis.typed import EXAMPLE, TypedSentences
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
-from clsviz.jobs import RATE_OF_VECTORS, Found, MeasuringJob, State
+from clsviz.jobs import RATE_OF_VECTORS, Found, MeasuringJob, State, kind_of_norms, measurement_key
 from clsviz.measurements import POOLED, Kind
 from clsviz.settings import Lengths, Pooling, Precision, printable
 from clsviz.sources import models
@@ -39,10 +39,6 @@ _NOTHING_YET = {
     State.FAILED: "Nothing was measured; the error says why.",
     State.CANCELLED: "Stopped before the model was ready. Press Measure to continue.",
 }
-
-_NO_NORMS = (
-    "The corpus’s norms of this vector are not measured. “Find the nearest corpus sentences” below measures them."
-)
 
 _MOST_TOKENS = 128
 
@@ -69,17 +65,22 @@ _TYPICAL_OF, _PAIRS_OF = 2_000, 1_000
 
 def page() -> None:
     """Draw the page; what is below the notes redraws itself while the corpus is measured, as there is more."""
-    url.restore(PAGE)
-    _, jobs = watching.begin(PAGE, Kind.NORMS, *([Kind.VECTORS] if st.session_state.nearest else []))
+    _, jobs = watching.begin(PAGE, others=_wanted)
     if len(jobs) > 1 and st.session_state.pop("nearest_wanted", False):
         jobs = [jobs[0], watching.start(jobs[1])]
     sidebar.show(jobs[0])
     redrawn.show(
         lambda: _show(jobs),
-        lambda: (session.measured(), st.session_state.nearest),
+        lambda: [measurement_key(*wanted) for wanted in _wanted(session.experiment())],
         lambda: any(job.state.is_active for job in jobs),
         lambda: [watching.news(job) for job in jobs],
     )
+
+
+def _wanted(experiment: Experiment) -> list[tuple[Experiment, Kind]]:
+    """What is measured of the corpus: the norms of the view, and vectors once the nearest sentences are asked for."""
+    kinds = kind_of_norms(experiment), *([Kind.VECTORS] if st.session_state.nearest else [])
+    return [(experiment, kind) for kind in kinds]
 
 
 def _show(jobs: list[MeasuringJob]) -> None:
@@ -108,7 +109,7 @@ def _show(jobs: list[MeasuringJob]) -> None:
     if found is not None:
         with measuring_place:  # where it says that it is being measured, or why it cannot be
             typed = _measure(found, experiment.view, sentences or [EXAMPLE])
-    corpus, at = _corpus_context(jobs, experiment), 0
+    corpus, at = _corpus_context(jobs[0], experiment), 0
     with answer_place:
         answer, about = _nothing_yet(jobs[0]) if found is None else "Measuring your sentence…", ""
         if typed is not None:
@@ -120,7 +121,7 @@ def _show(jobs: list[MeasuringJob]) -> None:
             about = about if sentences else f"{words.try_a_sentence.EXAMPLE} · {about}"
         layout.head(question, answer, about, terms=words.glossary.TRY_A_SENTENCE)
     with picture_place:
-        shown = _show_picture(typed, jobs, experiment)
+        shown = _show_picture(typed, jobs[0], experiment)
     if found is None or typed is None:
         with growth_place:
             _show_growth_before()
@@ -187,32 +188,29 @@ def _measure(found: Found, of_view: "View", sentences: list[str]) -> TypedSenten
     return typed if typed is not None and typed.has(of_view) else None  # or else the controls are about to follow
 
 
-def _corpus_context(jobs: list[MeasuringJob], experiment: Experiment) -> CorpusContext | None:
-    """The corpus as far as the jobs have measured it; None while there is nothing.
+def _corpus_context(job: MeasuringJob, experiment: Experiment) -> CorpusContext | None:
+    """The corpus as far as it is measured; None while there is nothing.
 
     Lengths are always the sentences' own: shuffling is a control for R², which this page does not show.
     """
     experiment = replace(experiment, lengths=Lengths.TRUE)
-    needed = Pooling.POOLER if experiment.pooling is Pooling.POOLER else Pooling.CLS
-    found = watching.found(jobs[0], replace(experiment, pooling=needed))
+    found = watching.found(job, experiment)
     if found is None:
         return None
-    vectors = watching.found(jobs[1], experiment) if len(jobs) > 1 else None
-    key = "corpus context", found.key, vectors and vectors.key, experiment.view
-    return server.cache().get_or_compute(key, lambda: analysis.corpus_context(found, vectors, experiment.view))
+    key = "corpus context", found.key, experiment.view
+    return server.cache().get_or_compute(key, lambda: analysis.corpus_context(found, experiment.view))
 
 
-def _show_picture(typed: TypedSentences | None, jobs: list[MeasuringJob], experiment: Experiment) -> "ViewData | None":
+def _show_picture(typed: TypedSentences | None, job: MeasuringJob, experiment: Experiment) -> "ViewData | None":
     """The scatter of the main page as far as the corpus is measured, with a star for each typed sentence.
 
     Returns what it shows of the corpus, None while that is nothing.
     """
     experiment = replace(experiment, lengths=Lengths.TRUE)  # a typed sentence has no other
-    found = next(filter(None, (watching.found(job, experiment) for job in jobs)), None)
+    found = watching.found(job, experiment)
     if found is None:
         chart.show_empty(experiment, "No points.")
-        is_measured = any(job.work.found is not None for job in jobs)
-        st.caption(_NO_NORMS if is_measured and len(jobs) == 1 else "")
+        st.caption("")
         return None
     chart.follow(experiment)
     shown, points, name = chart.view_of(found, experiment), None, "yours"
@@ -496,10 +494,7 @@ def _downloads(
         tables["Norms by word"] = lambda: grown.rename(columns={"tokens": "length"}), None
         band = corpus.length_band(int(grown["tokens"].max())) if corpus else None
         if band is not None:
-            tables["Corpus by length"] = (
-                lambda: band,
-                vectors if of_view.pooling in (Pooling.MEAN, Pooling.MAX) else found,
-            )
+            tables["Corpus by length"] = lambda: band, found
     tables["Pooler"] = lambda: analysis.typed.pooler_table(typed), None
     if vectors is not None:
         tables["Nearest"] = lambda: _nearest(typed, at, vectors, of_view).table, vectors

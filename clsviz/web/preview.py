@@ -13,7 +13,7 @@ from clsviz import analysis, export, figures, words
 from clsviz.analysis import search_test, showcase
 from clsviz.analysis.random_weights import RandomWeights
 from clsviz.analysis.search_test import SearchTest
-from clsviz.cli.warming import read_wanted
+from clsviz.cli.files import read_wanted
 from clsviz.errors import ClsvizError, SettingError
 from clsviz.experiment import Experiment
 from clsviz.figures import static

@@ -1,134 +1,68 @@
-from . import (
-    anatomy,
-    averaging,
-    citation,
-    comparison,
-    dimensions,
-    every_layer,
-    glossary,
-    growth,
-    headline,
-    imported,
-    layer_cards,
-    origin,
-    plan,
-    probing,
-    profile,
-    projection,
-    random_weights,
-    reading,
-    readings,
-    search,
-    search_cards,
-    selection,
-    sentlen,
-    sharing,
-    similarity,
-    tour,
-    try_a_sentence,
-    typed,
-    view,
-    waiting,
-)
-from .answer import PENDING, answer, answer_so_far, by_cutoff, caveats, lengths_at_norms, notes, result
-from .how_to_read import HOW_TO_READ, HOW_TO_READ_LAYERS
-from .key_numbers import in_numbers, key_numbers
-from .labels import (
-    OVERLAYS,
-    POOLINGS,
-    axis_title,
-    cutoff_unit,
-    is_imported,
-    length_title,
-    pooled,
-    question,
-    question_of_layers,
-    question_of_models,
-    question_of_parts,
-    question_of_sentence,
-    vector_name,
-)
-from .numbers import cost, duration, number
-from .provenance import (
-    command,
-    corpus_name,
-    differences,
-    pinned,
-    probe_settings,
-    settings,
-    shareable,
-    shareable_corpus,
-    shareable_model,
-    shipped,
-)
-
-__all__ = [
-    "HOW_TO_READ",
-    "HOW_TO_READ_LAYERS",
-    "OVERLAYS",
-    "PENDING",
-    "POOLINGS",
-    "anatomy",
-    "answer",
-    "answer_so_far",
-    "averaging",
-    "axis_title",
-    "by_cutoff",
-    "caveats",
-    "citation",
-    "command",
-    "comparison",
-    "corpus_name",
-    "cost",
-    "cutoff_unit",
-    "differences",
-    "dimensions",
-    "duration",
-    "every_layer",
-    "glossary",
-    "growth",
-    "headline",
-    "imported",
-    "in_numbers",
-    "is_imported",
-    "key_numbers",
-    "layer_cards",
-    "length_title",
-    "lengths_at_norms",
-    "notes",
-    "number",
-    "origin",
-    "pinned",
-    "plan",
-    "pooled",
-    "probe_settings",
-    "probing",
-    "profile",
-    "projection",
-    "question",
-    "question_of_layers",
-    "question_of_models",
-    "question_of_parts",
-    "question_of_sentence",
-    "random_weights",
-    "reading",
-    "readings",
-    "result",
-    "search",
-    "search_cards",
-    "selection",
-    "sentlen",
-    "settings",
-    "shareable",
-    "shareable_corpus",
-    "shareable_model",
-    "sharing",
-    "shipped",
-    "similarity",
-    "tour",
-    "try_a_sentence",
-    "typed",
-    "vector_name",
-    "view",
-    "waiting",
-]
+from . import anatomy as anatomy
+from . import averaging as averaging
+from . import citation as citation
+from . import comparison as comparison
+from . import dimensions as dimensions
+from . import every_layer as every_layer
+from . import glossary as glossary
+from . import growth as growth
+from . import headline as headline
+from . import imported as imported
+from . import layer_cards as layer_cards
+from . import origin as origin
+from . import plan as plan
+from . import probing as probing
+from . import profile as profile
+from . import projection as projection
+from . import random_weights as random_weights
+from . import reading as reading
+from . import readings as readings
+from . import search as search
+from . import search_cards as search_cards
+from . import selection as selection
+from . import sentlen as sentlen
+from . import sharing as sharing
+from . import similarity as similarity
+from . import tour as tour
+from . import try_a_sentence as try_a_sentence
+from . import typed as typed
+from . import view as view
+from . import waiting as waiting
+from .answer import PENDING as PENDING
+from .answer import answer as answer
+from .answer import answer_so_far as answer_so_far
+from .answer import by_cutoff as by_cutoff
+from .answer import caveats as caveats
+from .answer import lengths_at_norms as lengths_at_norms
+from .answer import notes as notes
+from .answer import result as result
+from .glossary import HOW_TO_READ as HOW_TO_READ
+from .glossary import HOW_TO_READ_LAYERS as HOW_TO_READ_LAYERS
+from .key_numbers import in_numbers as in_numbers
+from .key_numbers import key_numbers as key_numbers
+from .labels import OVERLAYS as OVERLAYS
+from .labels import POOLINGS as POOLINGS
+from .labels import axis_title as axis_title
+from .labels import cutoff_unit as cutoff_unit
+from .labels import is_imported as is_imported
+from .labels import length_title as length_title
+from .labels import pooled as pooled
+from .labels import question as question
+from .labels import question_of_layers as question_of_layers
+from .labels import question_of_models as question_of_models
+from .labels import question_of_parts as question_of_parts
+from .labels import question_of_sentence as question_of_sentence
+from .labels import vector_name as vector_name
+from .numbers import cost as cost
+from .numbers import duration as duration
+from .numbers import number as number
+from .provenance import command as command
+from .provenance import corpus_name as corpus_name
+from .provenance import differences as differences
+from .provenance import pinned as pinned
+from .provenance import probe_settings as probe_settings
+from .provenance import settings as settings
+from .provenance import shareable as shareable
+from .provenance import shareable_corpus as shareable_corpus
+from .provenance import shareable_model as shareable_model
+from .provenance import shipped as shipped

@@ -196,9 +196,9 @@ def verdict(anatomy: Anatomy, check: Check) -> tuple[bool | None, str]:
     if error is None:
         return None, "This model’s pooler is not built like BERT’s, so it is not recomputed here."
     if error <= TOLERANCE:
-        return True, f"Yes: none of its {len(check.pooler):,} numbers is off by more than {number(error)}."
+        return True, f"Yes: none of its {len(check.pooler):,} numbers differs by more than {number(error)}."
     return False, (
-        f"No: it is off by up to {number(error)}. This model’s pooler takes something other than the last layer’s "
+        f"No: it differs by up to {number(error)}. This model’s pooler takes something other than the last layer’s "
         "[CLS] as input."
     )
 
@@ -219,9 +219,9 @@ def norm_verdict(check: Check) -> tuple[bool | None, str]:
     text = "No. "
     if same:
         text = "Yes" if len(same) == len(check.layers) else f"Yes, after {_layers([of.layer for of in same])}"
-        text += f": recomputed from the direction alone, it is off by less than {DIRECTION_TOLERANCE:.3%}. "
+        text += f": recomputed from the direction alone, it differs by less than {DIRECTION_TOLERANCE:.3%}. "
     for of in others:
-        text += f"Not after layer {of.layer}, where it is off by {100 * of.error:.2g}%"
+        text += f"Not after layer {of.layer}, where it differs by {100 * of.error:.2g}%"
         if of.n_gainless:
             plural = "s, and what they" if of.n_gainless > 1 else ", and what it"
             text += f": the LayerNorm has no gain in {of.n_gainless} dimension{plural} held is missing"

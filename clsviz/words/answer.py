@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from clsviz.statistics.shape import Shape
 
 
+FEWEST = 10
+"""With fewer different sentences a line comes near any norms, so that its R² is not told."""
+
 HARDLY = 0.05
 """An R² below this explains hardly anything."""
 
@@ -78,6 +81,8 @@ def answer(shown: "ViewData", experiment: Experiment, shape: "Shape | None" = No
     is_line, is_curve = fit.r_squared_interval[0] > 0, bool(shape and curve > max(shape.curve_null, 0))
     if experiment.lengths is Lengths.SHUFFLED:
         return _of_shuffled(line if is_line else "", share_in_short(curve) if is_curve else "", is_tested=bool(shape))
+    if fit.n_clusters < FEWEST:
+        return f"Too few sentences to say: with {fit.n_clusters}, a straight line comes near any norms."
     if fit.n_clusters < FEW_SENTENCES:
         return f"Too few sentences to say; a straight line accounts for {line} of these differences."
     if fit.norm_sd < SMALL_SPREAD * fit.norm_mean:
@@ -209,7 +214,7 @@ def precision(audit: "Audit") -> str:
     """What the fast precision costs."""
     text = (
         f"Computed in {Precision.FAST.numbers}. Compared with {Precision.EXACT.numbers} on {audit.n:,} sentences, the "
-        f"norm is off by {number(audit.mean_error)} on average and {number(audit.largest_error)} at most"
+        f"norm differs by {number(audit.mean_error)} on average and {number(audit.largest_error)} at most"
     )
     if audit.r_squared_change is None:
         return f"{text}."

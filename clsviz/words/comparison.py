@@ -205,6 +205,9 @@ def tokenizers(rows: Sequence[Row], unit: Unit) -> str:
     )
 
 
+SEARCHING = "Each model searches for texts; the answer follows."
+
+
 def waiting(states: Sequence[State]) -> str:
     """Why there is no answer yet, from the states of all jobs."""
     if any(state.is_active for state in states):

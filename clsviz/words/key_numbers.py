@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from clsviz.experiment import Experiment
 from clsviz.settings import Unit
 from clsviz.statistics.line import FLAT_LENGTHS
+from clsviz.words.answer import FEWEST
 from clsviz.words.numbers import number, r_squared, runs, share
 
 if TYPE_CHECKING:
@@ -21,11 +22,12 @@ def in_numbers(shown: "ViewData", experiment: Experiment, n_sampled: int, shape:
     fit = shown.fit
     if fit is None:
         return "" if shown.is_constant else shown.problem
-    direction = ""
+    direction, parts = "", list[str]()
     if fit.r_squared_interval[0] > 0:
         direction = ", rising" if fit.slope > 0 else ", falling"
     lengths = f"{shown.distinct_lengths[0]:,}–{shown.distinct_lengths[-1]:,} {experiment.unit}"
-    parts = [f"Straight line{direction}: {_shares(fit.r_squared, fit.r_squared_interval, shown)}"]
+    if fit.n_clusters >= FEWEST:
+        parts = [f"Straight line{direction}: {_shares(fit.r_squared, fit.r_squared_interval, shown)}"]
     if shape is not None and shape.curve_r_squared > max(shape.curve_null, 0):
         parts.append(f"smooth curve: {share(shape.curve_r_squared)}")
     if shape is not None and not math.isnan(shape.spread_ratio):

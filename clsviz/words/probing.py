@@ -87,12 +87,12 @@ def travelled(found: Travel | None, here: str, there: str, unit: str = "tokens")
     last = found.legs[-1]
     places = [best] if best is last or not found.is_complete or last not in done else [best, last]
     clauses = [
-        f"{_after(leg.layer, found.n_layers)} it is off by {off_by(leg.across_error, unit)} there (on held-out "
+        f"{_after(leg.layer, found.n_layers)} it misses by {off_by(leg.across_error, unit)} there (on held-out "
         f"sentences of its own corpus: {leg.within_error:.1f}; trained there: {leg.there_error:.1f})"
         for leg in places
     ]
     text = f"Trained on {here} and read on {there}: {', and '.join(clauses)}."
-    guess = f"Guessing the mean length of {here} is off by {found.guess_error_across:.1f} there"
+    guess = f"Guessing the mean length of {here} misses by {found.guess_error_across:.1f} there"
     worse = [leg for leg in places if leg.across_error >= found.guess_error_across]
     if not worse:
         return f"{text} {guess}."

@@ -139,8 +139,8 @@ def _whole(profile: Profile, best: Reading, model: str, unit: str) -> str:
     best_at = "" if profile.is_of_one_vector else f" best{so_far(profile)}{where(profile, best.layer)}"
     return (
         f"A linear probe of {_read(profile, model)} predicts the length of held-out sentences{best_at}: "
-        f"off by {off_by(best.error, unit)} on average, where guessing the mean length "
-        f"is off by {profile.guess_error:.1f} ({r_squared_of(best)})."
+        f"it misses by {off_by(best.error, unit)} on average, where guessing the mean length "
+        f"misses by {profile.guess_error:.1f} ({r_squared_of(best)})."
     )
 
 
@@ -151,12 +151,12 @@ def _last(profile: Profile, best: Reading, unit: str) -> str:
         return ""
     of_norm = _no_line(norm)
     if norm.r_squared is not None:
-        of_norm = f"a straight line on the norm alone is off by {off_by(norm.error, unit)} ({r_squared_of(norm)})"
+        of_norm = f"a straight line on the norm alone misses by {off_by(norm.error, unit)} ({r_squared_of(norm)})"
     if best.layer == last.layer:
         return f"{of_norm[:1].upper()}{of_norm[1:]}." if profile.is_of_one_vector else f"There, {of_norm}."
     if last.r_squared is None:
         return f"After the last layer no probe could be fitted: {last.problem[:1].lower()}{last.problem[1:]}"
-    return f"After the last layer it is off by {off_by(last.error, unit)} ({r_squared_of(last)}), and {of_norm}."
+    return f"After the last layer it misses by {off_by(last.error, unit)} ({r_squared_of(last)}), and {of_norm}."
 
 
 def _norm_or_direction(profile: Profile, best: Reading, unit: str) -> str:
@@ -173,7 +173,7 @@ def _norm_or_direction(profile: Profile, best: Reading, unit: str) -> str:
     if direction.r_squared is None:
         return f"{at}, {_line_on_norm(norm)}. Its direction gives no R²: {direction.problem}"
     text = (
-        f"{at}, a linear probe of the direction alone reads {_amount(direction, best)}: it is off by "
+        f"{at}, a linear probe of the direction alone reads {_amount(direction, best)}: it misses by "
         f"{off_by(direction.error, unit)} ({r_squared_of(direction)}). There, {_line_on_norm(norm)}."
     )
     return f"{text} {_norm_from_direction(direction)}".strip()
@@ -185,7 +185,7 @@ def _direction(direction: Reading | None, best: Reading, unit: str) -> str:
         return ""
     if direction.r_squared is None:
         return f"Its direction gives no R²: {direction.problem}"
-    text = f"A linear probe of the direction alone reads {_amount(direction, best)}: it is off by "
+    text = f"A linear probe of the direction alone reads {_amount(direction, best)}: it misses by "
     text += f"{off_by(direction.error, unit)} ({r_squared_of(direction)})."
     return f"{text} {_norm_from_direction(direction)}".strip()
 

@@ -13,7 +13,7 @@ from clsviz.words.provenance import length, origin, used, vector
 QUESTION = "Does length bend my search?"
 
 
-_STRENGTHS = [(0.1, "Hardly"), (0.3, "Yes, slightly"), (0.6, "Yes, clearly")]
+_STRENGTHS = [(0.1, "Hardly"), (0.3, "A little"), (0.6, "Partly")]
 """Words for a rank correlation below each limit, once it is told apart from chance."""
 
 
@@ -56,7 +56,7 @@ def verdict(found: Similarity) -> str:
         )
     if own <= limit:
         return _no_order(found)
-    lead = next((word for least, word in _STRENGTHS if own < least), "Yes, strongly")
+    lead = next((word for least, word in _STRENGTHS if own < least), "Largely")
     if found.by_words is None:
         return f"{lead}: {longer}."
     by_words = found.by_words.neighbour_correlation

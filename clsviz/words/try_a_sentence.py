@@ -24,7 +24,6 @@ _LONGEST_QUOTE = 90
 
 
 _MISSING = {
-    Missing.VECTORS: "To compare this norm with the corpus, measure the corpus’s vectors below.",
     Missing.PRECISION: "In fast precision the error exceeds the variation of the corpus’s norms. Choose exact "
     "precision to see them.",
 }
@@ -86,7 +85,6 @@ def missing(corpus: CorpusContext) -> str:
 
 
 _MISSING_IN_SHORT = {
-    Missing.VECTORS: "the norms of this vector are not measured",
     Missing.PRECISION: "in fast precision the error exceeds the variation of the norms",
 }
 

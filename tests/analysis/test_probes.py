@@ -20,14 +20,13 @@ from clsviz.encoder import Encoder
 from clsviz.errors import AlterationError, SettingError
 from clsviz.experiment import Experiment, View
 from clsviz.jobs import Encoders, Extraction, Found
-from clsviz.measurements import Kind
+from clsviz.measurements import Kind, Vectors
 from clsviz.progress import Progress
 from clsviz.settings import Alteration, Lengths, Pooling, Unit
 from clsviz.sources.published_task import TaskFile, read_task
 from clsviz.statistics.erasure import AFTER, BEFORE, CONTROL
 from clsviz.statistics.ridge import STRENGTHS
 from clsviz.store import Store
-from clsviz.vectors import Vectors
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,11 @@ from clsviz.analysis.random_weights import RandomWeights, random_weights, shuffl
 from clsviz.errors import AlterationError
 from clsviz.experiment import Experiment, View
 from clsviz.jobs import Encoders, Extraction, Found, measure_untrained
-from clsviz.measurements import Kind
+from clsviz.measurements import Kind, Vectors
 from clsviz.progress import Progress
 from clsviz.settings import Alteration, Lengths, Pooling
 from clsviz.statistics.probes import CurvePoint, Profile, Reading, Readout
 from clsviz.store import Store
-from clsviz.vectors import Vectors
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,10 @@ from clsviz.analysis.search import Similarity
 from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
+from clsviz.measurements import Vectors
 from clsviz.settings import Pooling
 from clsviz.sources.models import Weights
 from clsviz.statistics.erasure import Remedy
-from clsviz.vectors import Vectors
 
 VIEW = View(length_cutoff=80)
 

@@ -167,7 +167,7 @@ def test_the_norm_follows_from_the_direction_where_a_layer_norm_made_the_vector(
         assert np.abs(table["difference"]).max() < 1e-4
         is_right, said = words.anatomy.norm_verdict(check)
         assert is_right
-        assert said == "Yes: recomputed from the direction alone, it is off by less than 0.001%."
+        assert said == "Yes: recomputed from the direction alone, it differs by less than 0.001%."
 
 
 def test_it_is_said_where_the_norm_does_not_follow(minilm_encoder: Encoder) -> None:
@@ -178,7 +178,7 @@ def test_it_is_said_where_the_norm_does_not_follow(minilm_encoder: Encoder) -> N
     assert is_right is False
     off = 100 * (check.layers[6].from_direction / check.layers[6].norm - 1)
     assert said.startswith("Yes, after layers 0 to 5: recomputed from the direction alone")
-    assert f"Not after layer 6, where it is off by {off:.2g}%: the LayerNorm has no gain in 3 dimensions" in said
+    assert f"Not after layer 6, where it differs by {off:.2g}%: the LayerNorm has no gain in 3 dimensions" in said
 
 
 def test_layers_that_do_not_end_with_a_layer_norm_are_not_checked(tmp_path: Path) -> None:
@@ -188,6 +188,6 @@ def test_layers_that_do_not_end_with_a_layer_norm_are_not_checked(tmp_path: Path
     assert np.isfinite([of.norm for of in check.layers]).all()
     checked = [of.layer for of in check.layers if np.isfinite(of.from_direction)]
     assert checked == [0, 3]
-    assert "Not after layer 0, where it is off by 0.00" in words.anatomy.norm_verdict(check)[1]
+    assert "Not after layer 0, where it differs by 0.00" in words.anatomy.norm_verdict(check)[1]
     none = replace(check, layers=[of for of in check.layers if of.layer not in checked])
     assert words.anatomy.norm_verdict(none)[0] is None

@@ -13,13 +13,12 @@ from clsviz.analysis.view import More, advised, more_than
 from clsviz.errors import SettingError, TooFewError, UndefinedFitError
 from clsviz.experiment import Selection, View
 from clsviz.jobs import Found
-from clsviz.measurements import Measurements
+from clsviz.measurements import Measurements, Vectors
 from clsviz.settings import ALL, Lengths, Pooling, Precision, Unit
 from clsviz.sources.catalogue import Corpus
 from clsviz.sources.sampling import Sample
 from clsviz.statistics.line import fit
 from clsviz.statistics.summary import Census
-from clsviz.vectors import Vectors
 
 
 def measurements(n: int, start: int = 0) -> Measurements:
@@ -113,7 +112,7 @@ def test_errors_that_follow_the_length_are_not_shown_as_r_squared() -> None:
     assert shown.audit is not None
     whole = ~exact.truncated
     without, with_errors = (np.corrcoef(exact.n_tokens[whole], m.cls_norms[whole, 2])[0, 1] ** 2 for m in (exact, fast))
-    off = f"R² is off by {abs(with_errors - without):.3f}."
+    off = f"R² differs by {abs(with_errors - without):.3f}."
     assert f"on {whole.sum()} sentences measured both ways, {off}" in shown.problem
     assert unmeasurable_layers(found(fast, exact), View(length_cutoff=512)) == [0, 1, 2]
 

@@ -206,7 +206,10 @@ def test_what_a_visitor_did_stays_through_redraws_and_pages_and_a_click_opens_a_
     box = cells.bounding_box()
     assert box is not None
     # Rows are the poolings, columns the layers 0 to 6: the mean, after layer 2.
-    page.mouse.click(box["x"] + box["width"] * 2.5 / 7, box["y"] + box["height"] * 1.5 / 4)
+    cell = box["x"] + box["width"] * 2.5 / 7, box["y"] + box["height"] * 1.5 / 4
+    page.mouse.move(*cell)
+    expect(page.locator(".st-key-cells .hovertext")).to_be_visible()  # a click before it has nothing to be of
+    page.mouse.click(*cell)
     expect(page.get_by_role("heading", name="into its mean-pooled vector")).to_be_visible()
     expect(page).to_have_url(re.compile("layer=2&pooling=mean"))
     page.go_back()

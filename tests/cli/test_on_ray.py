@@ -13,7 +13,7 @@ import pytest
 from support.corpora import shrink
 from support.extracting import run
 
-from clsviz.cli.on_ray import Measure, _prepare, check_installed, cores_each, measure_on_ray
+from clsviz.cli.workers import Measure, _prepare, check_installed, cores_each, measure_on_ray
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.progress import Progress
@@ -24,7 +24,7 @@ from clsviz.store import Store
 DRIVER = """
 import sys
 from pathlib import Path
-from clsviz.cli.on_ray import measure_on_ray
+from clsviz.cli.workers import measure_on_ray
 from clsviz.experiment import Experiment
 measure_on_ray(Experiment(sample_size=int(sys.argv[2])), Path(sys.argv[1]), "local", 2)
 """
@@ -113,7 +113,7 @@ def test_an_actor_tells_what_it_cannot_do(experiment: Experiment, tmp_path: Path
 def test_where_no_cluster_answers_it_is_said_at_once(
     address: str, experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clsviz.cli.on_ray.check_installed", lambda: None)
+    monkeypatch.setattr("clsviz.cli.workers.check_installed", lambda: None)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with pytest.raises(SettingError, match=re.escape(f"The Ray cluster at {address.format(port=port)} cannot be")):

@@ -29,7 +29,7 @@ def test_probing_prints_a_row_a_layer_and_writes_the_readings(
     assert again["layers"] == result["layers"]
     assert again["sentences_per_second"] is None
     assert main([argument for argument in command if argument != "--json"]) == 0
-    assert "off by" in capsys.readouterr().out.splitlines()[1]
+    assert "misses by" in capsys.readouterr().out.splitlines()[1]
 
 
 def test_probes_travel_and_the_length_is_erased_when_asked_by_a_flag_or_a_link(

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from clsviz.cli.warming import read_wanted
+from clsviz.cli.files import read_wanted
 from clsviz.experiment import Experiment
 from clsviz.limits import PUBLIC, limits_of
 from clsviz.measurements import Kind

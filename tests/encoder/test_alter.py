@@ -136,7 +136,7 @@ def test_a_model_that_tells_the_order_in_another_way_is_found_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoder = encoder_of(write_model(tmp_path / "model", "mpnet"))
-    monkeypatch.setattr("clsviz.encoder.layouts.other_positions", lambda model: [])
+    monkeypatch.setattr("clsviz.encoder.fast_pass.other_positions", lambda model: [])
     with pytest.raises(AlterationError, match="does not know the positions"):
         encoder.altered(Alteration.ONE_POSITION, seed=0)
 

@@ -13,7 +13,7 @@ from support.reference import encoder_of, norms, norms_by_transformers, states_b
 from support.tiny import ARCHITECTURES, random_sentences, write_bert, write_model
 
 from clsviz.encoder import Encoder
-from clsviz.encoder.layouts import LAYOUTS
+from clsviz.encoder.fast_pass import LAYOUTS
 from clsviz.errors import CancelledError, ModelError
 from clsviz.measurements import POOLED, Kind
 from clsviz.settings import Pooling, Precision

@@ -9,10 +9,9 @@ import transformers
 from support.tiny import random_sentences
 
 from clsviz.encoder import Encoder
-from clsviz.measurements import DEALT, FIXED, Kind, Means
+from clsviz.measurements import DEALT, FIXED, KINDS, Kind, Means
 from clsviz.settings import Pooling
 from clsviz.sources import models
-from clsviz.vectors import KINDS
 
 SENTENCES = ["the cat sat .", "a dog", "the", "the big red dog saw a cat .", *random_sentences(60, seed=1)]
 

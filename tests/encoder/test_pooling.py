@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from clsviz.encoder.pooling import POOLINGS, pool
+from clsviz.encoder.batches import POOLINGS, pool
 from clsviz.measurements import POOLED
 from clsviz.settings import Pooling
 

@@ -14,9 +14,9 @@ from support.waiting import wait_for
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 from clsviz.jobs import JobQueue, RemoteEncoders, State, WorkerLostError, worker_process
+from clsviz.measurements import KINDS
 from clsviz.sources.models import Weights
 from clsviz.store import Store
-from clsviz.vectors import KINDS
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import torch
 from scipy import stats
 
 from clsviz.errors import UndefinedFitError
+from clsviz.measurements import Vectors
 from clsviz.settings import Pooling
 from clsviz.statistics.dimensions import (
     AS_IT_IS,
@@ -18,7 +19,6 @@ from clsviz.statistics.dimensions import (
     without_layer_norm,
 )
 from clsviz.statistics.ridge import unit
-from clsviz.vectors import Vectors
 
 N, WIDTH = 400, 32
 

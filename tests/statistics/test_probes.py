@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from support.tiny import different_sentences
 
 from clsviz.errors import UndefinedFitError
+from clsviz.measurements import Vectors
 from clsviz.settings import Pooling
 from clsviz.statistics.intervals import Bootstrap
 from clsviz.statistics.probes import (
@@ -28,7 +29,6 @@ from clsviz.statistics.probes import (
     travel,
 )
 from clsviz.statistics.ridge import STRENGTHS, folds_of, ridge_probe, unit
-from clsviz.vectors import Vectors
 
 N, WIDTH, LAST = 400, 24, 3
 RANDOM = np.random.default_rng(0)

@@ -4,10 +4,10 @@ import numpy as np
 
 from clsviz.experiment import Selection
 from clsviz.jobs import Found
+from clsviz.measurements import Vectors
 from clsviz.sources.catalogue import Corpus
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import Sample
-from clsviz.vectors import Vectors
 
 N, WIDTH = 600, 24
 

@@ -69,7 +69,7 @@ def test_the_pooler_is_put_to_the_test(
     open_page: Callable[..., AppTest], tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = open_page(text="the big cat sat\nanother line")
-    assert "none of its 16 numbers is off by more than" in page.success[0].value
+    assert "none of its 16 numbers differs by more than" in page.success[0].value
     assert "recomputed from the direction alone" in page.success[1].value
     assert "The first of your 2: “the big cat sat”" in texts(page)
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_folder)
@@ -98,7 +98,7 @@ def test_a_pooler_that_disagrees_is_reported_and_one_that_is_missing_too(
 
     with monkeypatch.context() as patch:
         patch.setattr(Encoder, "cls_and_pooler", disturbed)
-        assert "off by up to 0.2500" in open_page().warning[0].value
+        assert "differs by up to 0.2500" in open_page().warning[0].value
     page = open_page(model=str(write_bert(tmp_path / "bare", pooler=False)))
     assert "has no pooler" in page.info[0].value
 

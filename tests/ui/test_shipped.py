@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -65,6 +66,7 @@ SHOWN = {
     ),
     "length_and_search": ("No sign of it: by cosine", "Recall of the right text among ten: 64%"),
     "try_a_sentence": ("An example; type your own", "tops 84% of"),
+    "try_a_sentence?pooling=mean": ("An example; type your own", "tops 50% of"),
     "compare_models": ("finds the right text more often than untrained MiniLM-L6: 64%", "2,000 of 4,993 sentences"),
     "inside_the_model": ("22,713,216 weights", "An example, since you have not typed a sentence"),
 }
@@ -77,6 +79,8 @@ CONTROLS = {
     "words": {"unit": "words"},
     "the length erased": {"erase": "yes"},
     "without training": {"model": "untrained:minilm"},
+    "means without training": {"model": "untrained:minilm", "pooling": "mean"},
+    "the pooler without training": {"model": "untrained:minilm", "pooling": "pooler"},
 }
 
 
@@ -88,7 +92,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def shown(store: Path) -> dict[str, dict]:
     """What the pages show, and after them the controls of one, in a process that begins with nothing stored."""
-    visits = [*((name, {}) for name in SHOWN), *(("where_length_lives", query) for query in CONTROLS.values())]
+    pages = [(name, dict(parse_qsl(query))) for name, _, query in (link.partition("?") for link in SHOWN)]
+    visits = [*pages, *(("where_length_lives", query) for query in CONTROLS.values())]
     return dict(zip([*SHOWN, *CONTROLS], visited(store, *visits), strict=True))
 
 

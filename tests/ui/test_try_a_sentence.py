@@ -102,11 +102,24 @@ def test_the_view_needs_no_model(open_page: Callable[..., AppTest], monkeypatch:
         monkeypatch.setattr(Encoder, name, None)
     page.select_slider(key="layer_2").set_value(1).run()
     assert "norm of its [CLS] after layer 1 " in texts(page)
-    page.get_by_key("pooling").set_value("mean").run()
-    assert "norm of its mean-pooled vector after layer 1 " in texts(page)
-    assert "norms of this vector are not measured" in texts(page)
+    page.get_by_key("pooling").set_value("pooler").run()
+    assert "norm of its pooler output " in texts(page)
     page.get_by_key("unit").set_value("words").run()
     assert "7 words · norm" in texts(page)
+
+
+def test_of_averaged_vectors_the_corpus_is_measured_too(
+    open_page: Callable[..., AppTest], tiny_encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clsviz.statistics.lengths.LEAST_SIMILAR", 20)
+    page = open_page(text="the cat sat on the old mat")
+    page.get_by_key("pooling").set_value("mean").run()
+    page = settle(page)
+    (typed,) = tiny_encoder.vectors(["the cat sat on the old mat"]).norms(Pooling.MEAN, None)
+    corpus = jobs_of(page)[0].work.found.measurements
+    similar = corpus.mean_norms[np.abs(corpus.n_tokens - 7) <= 1, -1]
+    assert f"its norm tops {100 * (similar < typed).mean():.0f}% of corpus sentences about as long" in answer(page)
+    assert "norm of its mean-pooled vector" in texts(page)
 
 
 def test_two_sentences_are_compared_as_they_are_typed(open_page: Callable[..., AppTest], tiny_encoder: Encoder) -> None:
@@ -198,9 +211,6 @@ def test_every_table_says_in_which_numbers_it_was_measured(
         "Nearest": exact,
         "Similarity": exact,
     }
-    page.get_by_key("pooling").set_value("mean").run()
-    assert known["Corpus by length"]["corpus_numbers"] == "float32"  # mean vectors are always measured exactly
-    page.get_by_key("pooling").set_value("cls").run()
     monkeypatch.setattr(Audit, "is_measurable", property(lambda audit: audit.largest_error == 0))
     page.select_slider(key="length_cutoff").set_value(75).run()
     assert answer(page).endswith("in fast precision the error exceeds the variation of the norms.")

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from support.hub import Hub
 
 from clsviz import analysis
-from clsviz.cli.warming import read_wanted
+from clsviz.cli.files import read_wanted
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 from clsviz.figures.static import Exposures, Lines, Scatter

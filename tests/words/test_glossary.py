@@ -3,7 +3,7 @@ import pytest
 from clsviz import words
 from clsviz.words import glossary
 
-PAGES = {name: getattr(glossary, name) for name in dir(glossary) if name.isupper() and name != "TERMS"}
+PAGES = {name: terms for name, terms in vars(glossary).items() if name.isupper() and isinstance(terms, tuple)}
 
 
 @pytest.mark.parametrize("page", PAGES)

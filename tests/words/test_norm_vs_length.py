@@ -25,6 +25,7 @@ from clsviz.words import waiting
 
 LENGTHS = np.random.default_rng(0).integers(3, 60, 1500)
 NOISE = np.random.default_rng(1).standard_normal(1500)
+SLOPES = -0.008, 0.025, 0.04, 0.1, 1.0
 FEW = np.random.default_rng(6).integers(3, 60, 12)
 NAN = float("nan")
 
@@ -49,6 +50,8 @@ def test_what_norms_of_a_known_kind_are_answered() -> None:
     lone, alone = np.full(200, 5), np.full(200, 7.0)
     lone[7], alone[7], lone[150], alone[150] = 60, 8.0, 30, 7.9
     two = np.resize([4, 4, 9], 300)
+    apart = np.where(np.random.default_rng(3).standard_normal(1500) > 0, 5, -5)
+    sides = shown_of(LENGTHS, 9 + np.where(np.abs(LENGTHS - 31) < 6, apart, NOISE))
     assert_said(
         "norm_vs_length_answers",
         {
@@ -67,6 +70,51 @@ def test_what_norms_of_a_known_kind_are_answered() -> None:
             "copies, known to be": answer(drawn[copied], of_copies, copied),
             "too many of one length to test a curve": answer(lone, alone),
             "two lengths": answer(two, 9 + 0.2 * two + NOISE[:300]),
+            **{f"a line of slope {slope}": answer(LENGTHS, 9 + slope * LENGTHS + NOISE) for slope in SLOPES},
+            "a U, hardly": answer(LENGTHS, 9 + 0.28 * ((LENGTHS - 31) / 20) ** 2 + NOISE),
+            "a line, hardly, and a funnel": answer(LENGTHS, 9 + 0.008 * LENGTHS + NOISE * (LENGTHS / 30) ** -0.5),
+            "a line above a funnel": answer(LENGTHS, 9 + 0.1 * LENGTHS + NOISE * (LENGTHS / 30) ** -0.5),
+            "a small difference in spread": answer(LENGTHS, 9 + NOISE * np.where(LENGTHS > 31, 1.15, 1)),
+            "middling norms on either side": words.answer(sides, Experiment(), shape(LENGTHS, sides.norms)),
+        },
+    )
+
+
+def test_what_forbids_a_verdict_comes_first() -> None:
+    told, untold = shown_of(LENGTHS, 9 + 0.05 * LENGTHS + NOISE), shown_of(LENGTHS, 9 + NOISE)
+    whole, of_noise, line = shape_of(told), shape_of(untold), told.fit
+    assert line is not None
+    shuffled = Experiment(lengths=Lengths.SHUFFLED)
+    constant = replace(told, fit=None, norms=np.full(1500, 7.0, np.float32), problem="Same.")
+    problems = (
+        "A line through 2 sentences says nothing: at least 3 are needed. Take more.",
+        "No whole sentence is shorter than the length cutoff.",
+        "Not measurable in the fast precision: the norm varies by 0.1.",
+    )
+    nothing = [
+        replace(constant, index=constant.index[:2], lengths=LENGTHS[:2], norms=constant.norms[:2], problem=problem)
+        for problem in problems
+    ]
+    nearly = replace(told, fit=replace(line, norm_sd=0.0009 * line.norm_mean))
+    untested = replace(of_noise, curve_r_squared=NAN, curve_null=NAN)
+    few = [shown_of(LENGTHS[:n], 9 + 0.05 * LENGTHS[:n] + NOISE[:n]) for n in (40, 99, 3)]
+    assert_said(
+        "norm_vs_length_first",
+        {
+            "shuffled, and a line": words.answer(told, shuffled, whole),
+            "shuffled, and nothing": words.answer(untold, shuffled, of_noise),
+            "shuffled, no curve tested": words.answer(untold, shuffled),
+            "shuffled, and a curve": words.answer(untold, shuffled, replace(of_noise, curve_r_squared=0.02)),
+            "constant": words.answer(constant, Experiment()),
+            "no line": [words.answer(shown, shuffled) for shown in nothing],
+            "no line, below": [words.in_numbers(shown, Experiment(), 2) for shown in nothing],
+            "few": [words.answer(shown, Experiment()) for shown in few],
+            "three, below": words.in_numbers(few[-1], Experiment(), 3),
+            "nearly constant": words.answer(nearly, Experiment(), whole),
+            "near-duplicates not looked for": words.answer(replace(told, clusters=None), Experiment(), whole),
+            "a few decide": words.answer(replace(told, fit=replace(line, rests_on_few=True)), Experiment(), whole),
+            "no curve can be tested": words.answer(untold, Experiment(), untested),
+            "so far": [words.answer_so_far(shown) for shown in (told, untold, few[0], constant)],
         },
     )
 

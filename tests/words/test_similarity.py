@@ -45,7 +45,7 @@ def test_a_norm_alone_is_no_bend(tiny_weights: Weights, straight: Similarity) ->
 
 def test_a_direction_of_the_length_is_a_bend_beyond_words(bent: Similarity) -> None:
     text = words.similarity.verdict(bent)
-    assert text.startswith("Yes, strongly: the longer a sentence, the longer its ten nearest (rank correlation ")
+    assert text.startswith("Largely: the longer a sentence, the longer its ten nearest (rank correlation ")
     own, by_words = numbers(text)
     assert own == pytest.approx(bent.bias.neighbour_correlation, abs=0.006)
     assert by_words == pytest.approx(bent.by_words.neighbour_correlation, abs=0.006)
@@ -88,7 +88,7 @@ def test_the_other_way_round_is_said_so(bent: Similarity) -> None:
     assert "−0.40" in text
 
 
-@pytest.mark.parametrize(("value", "lead"), [(0.095, "Hardly"), (0.2, "Yes, slightly"), (0.4, "Yes, clearly")])
+@pytest.mark.parametrize(("value", "lead"), [(0.095, "Hardly"), (0.2, "A little"), (0.4, "Partly")])
 def test_how_strongly_follows_the_correlation(bent: Similarity, value: float, lead: str) -> None:
     chance = replace(bent.chance, neighbour_correlation_limit=0.05)
     weaker = replace(bent, bias=replace(bent.bias, neighbour_correlation=value), by_words=None, chance=chance)

@@ -12,7 +12,7 @@ from clsviz import words
 from clsviz.analysis.layers import NormBreakdown, SentLen
 from clsviz.analysis.probes import Origin, Published
 from clsviz.experiment import Experiment
-from clsviz.settings import Alteration, Lengths, Pooling, Unit
+from clsviz.settings import Alteration, Lengths, NearDuplicates, Pooling, Unit
 from clsviz.statistics.dimensions import AS_IT_IS, WITHOUT_BIAS, WITHOUT_EITHER, WITHOUT_GAIN, Dimensions, NormOf
 from clsviz.statistics.erasure import AFTER, BEFORE, CONTROL, Erasure, Left
 from clsviz.statistics.probes import Leg, Profile, Projection, Reading, Readout, Travel
@@ -22,6 +22,7 @@ NAN = float("nan")
 WITH_AND_WITHOUT = AS_IT_IS, WITHOUT_BIAS, WITHOUT_GAIN, WITHOUT_EITHER
 VECTOR: Values = (None, 0.99, 0.62)
 ABOUT_NORM = Pooling.CLS, 1, Readout.NORM
+PROBED, MEAN = (Pooling.CLS, 1, Readout.VECTOR), (Pooling.MEAN, 2, Readout.VECTOR)
 MEAN_NORM = Pooling.MEAN, 2, Readout.NORM
 
 PROFILES: dict[str, Profile] = {
@@ -54,6 +55,25 @@ PROFILES: dict[str, Profile] = {
     "norms alone so far": profile_of(VECTOR, made=3),
     "two layers so far": profile_of(VECTOR, made=5),
     "all layers, no directions so far": profile_of(VECTOR, made=6),
+    "it keeps": profile_of((None, 0.99, 0.98)),
+    "twice the error after the last": profile_of((None, 0.9999, 0.998)),
+    "to the token": profile_of((None, 0.99999, 0.9996)),
+    "partly": profile_of((None, 0.3, 0.2)),
+    "what others might take away": replace(
+        chance := profile_of((None, 0.06, 0.01), (None, 0.01, 0.003)),
+        readings={**chance.readings, PROBED: replace(chance.readings[PROBED], interval=(-0.02, 0.12))},
+    ),
+    **{
+        f"a mean that is {name}": replace(
+            beside := profile_of(VECTOR, mean=(None, 0.9, mean)),
+            readings={**beside.readings, MEAN: replace(beside.readings[MEAN], beyond_cls=beyond)},
+        )
+        for name, mean, beyond in (
+            ("better", 0.7, (0.02, 0.14)),
+            ("worse", 0.5, (-0.2, -0.04)),
+            ("not told apart", 0.7, (-0.02, 0.18)),
+        )
+    },
     "one vector of each": replace(profile_of((0.9,), (0.3,), (0.85,), n=400), n_poolings=1, n_layers=0),
     "one vector of each, of one direction": replace(profile_of((0.9,), (0.3,), (None,)), n_poolings=1, n_layers=0),
 }
@@ -73,10 +93,27 @@ def test_what_a_profile_is_answered() -> None:
     headlines |= {name: words.headline.answer(one, experiment) for name, experiment in controls.items()}
     headlines |= {f"{name}, in full": words.profile.answer(one, experiment) for name, experiment in controls.items()}
     headlines["being fitted"] = words.headline.answer(None, Experiment())
+    of_others = [
+        ("the mean", one, Pooling.MEAN),
+        ("the mean, not all of it yet", profile_of(VECTOR, mean=(0.5, 0.9, 0.95), made=7), Pooling.MEAN),
+        ("the pooler", one, Pooling.POOLER),
+        ("the pooler, of noise", profile_of(VECTOR, pooler=0.01), Pooling.POOLER),
+    ]
+    for name, profile, pooling in of_others:
+        headlines[name] = words.headline.answer(profile, Experiment(pooling=pooling))
     headlines["in words"] = words.headline.answer(one, Experiment(unit=Unit.WORDS))
     assert_said("layers_headlines", headlines)
     assert words.profile.answer(None, Experiment()) == headlines["being fitted"]
     assert words.headline.in_numbers(None, Experiment()) == ""
+    assert_said(
+        "layers_numbers",
+        {
+            f"{pooling}, {near_duplicates}": words.headline.in_numbers(
+                one, Experiment(length_cutoff=90, pooling=pooling, near_duplicates=near_duplicates)
+            )
+            for pooling, near_duplicates in itertools.product((Pooling.MEAN, Pooling.POOLER), NearDuplicates)
+        },
+    )
 
 
 def test_the_titles_of_cards_are_findings_of_a_profile() -> None:

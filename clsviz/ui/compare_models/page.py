@@ -125,11 +125,13 @@ def _show(
     of_searches = searches.ask(compared.names, experiment)
     rows = searches.with_searches(jobs.rows(compared, experiment), of_searches)
     founds = [job.work.found for job in compared.norms]
-    waiting = words.comparison.waiting([job.state for job in compared.all])
+    is_searching = any(job.is_active for job in of_searches)  # what they find comes first: no answer before
+    answer = words.comparison.searches(rows) or ("" if is_searching else words.comparison.headline(rows))
+    waiting = words.comparison.SEARCHING if is_searching else words.comparison.waiting([j.state for j in compared.all])
     layout.head(
         words.question_of_models(experiment),
-        words.comparison.searches(rows) or words.comparison.headline(rows) or waiting,
-        words.comparison.in_numbers(rows, experiment),
+        answer or waiting,
+        words.comparison.in_numbers(rows, experiment) if answer else "",
         words.comparison.caveats(rows, experiment),
         terms=words.glossary.COMPARE_MODELS,
     )

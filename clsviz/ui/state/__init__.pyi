@@ -1,3 +1,3 @@
-from . import crowd, identity, links, server, serving, session, sessions, url, visitor, watching
+from . import identity, links, server, serving, session, sessions, url, visitor, watching
 
-__all__ = ["crowd", "identity", "links", "server", "serving", "session", "sessions", "url", "visitor", "watching"]
+__all__ = ["identity", "links", "server", "serving", "session", "sessions", "url", "visitor", "watching"]

@@ -24,7 +24,7 @@ from clsviz.sources import files, models, uploads
 from clsviz.store import Store
 from clsviz.store.results import ResultCache
 from clsviz.ui.state import identity
-from clsviz.ui.state.crowd import Crowd
+from clsviz.ui.state.sessions import Crowd
 
 T = TypeVar("T")
 

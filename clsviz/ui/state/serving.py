@@ -5,8 +5,7 @@ from importlib.metadata import version
 
 import streamlit as st
 
-from clsviz.hosting import Hosting, hosting_of
-from clsviz.limits import limits_of
+from clsviz.limits import Hosting, hosting_of, limits_of
 
 PATHS = "", "where_length_lives", "length_and_search", "compare_models", "try_a_sentence", "inside_the_model"
 """Of the pages."""

@@ -10,12 +10,11 @@ import streamlit as st
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.jobs import Analysis, Found, Job, MeasuringJob, State, measurement_key
-from clsviz.measurements import Kind, Means
+from clsviz.measurements import Kind, Means, Vectors
 from clsviz.settings import Pooling
 from clsviz.sources import catalogue
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, session, sessions, url, visitor
-from clsviz.vectors import Vectors
 
 Wanted = Sequence[tuple[Experiment, Kind]]
 

@@ -9,12 +9,11 @@ import streamlit as st
 from clsviz import analysis
 from clsviz.experiment import Experiment, View
 from clsviz.jobs import Analysis, Extraction, Found, MeasuringJob, measure_altered, measure_untrained
-from clsviz.measurements import Kind
+from clsviz.measurements import Kind, Vectors
 from clsviz.progress import Progress
 from clsviz.settings import DRAWS, N_ALTERED, Alteration, Lengths
 from clsviz.store.results import ResultKey
 from clsviz.ui.state import server
-from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
     from clsviz.analysis.probes import Origin

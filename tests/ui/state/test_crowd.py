@@ -7,7 +7,7 @@ from support.waiting import Somebody
 
 from clsviz.errors import TooManyError
 from clsviz.limits import LOCAL, PUBLIC
-from clsviz.ui.state.crowd import Crowd
+from clsviz.ui.state.sessions import Crowd
 
 
 def test_a_server_has_room_for_so_many_sessions_and_for_others_once_they_are_gone() -> None:

@@ -1,1 +1,0 @@
-"""The page “Does length bend my search?”."""
