@@ -122,7 +122,10 @@ class Store:
     def _parts_in(self, root: Path, key: Key, there: Iterable[str] = ()) -> list[Part]:
         """Those below a folder, with these names and those that lie there already."""
         folder = root / key.folder_name
-        here = [path.name for path in folder.glob("*.safetensors") if path.is_file()]
+        names: list[str] = []
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            names = os.listdir(folder)  # glob is silent about other errors too, from Python 3.13 on
+        here = {name for name in names if name.endswith(".safetensors") and (folder / name).is_file()}
         return named({*here, *there}, folder, key)
 
     def mark_used(self, key: Key) -> None:
