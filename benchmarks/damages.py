@@ -32,7 +32,9 @@ NOBODY = 65534
 
 PRELOADED = [
     "clsviz.cli.results",
-    "clsviz.encoder",
+    "clsviz.encoder.encoder",
+    "transformers.models.bert.modeling_bert",
+    "transformers.models.bert.tokenization_bert",
     "html",
     "pickletools",
     "statsmodels.api",

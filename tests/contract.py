@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import fields
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +62,11 @@ def _flags() -> Iterator[str]:
 
 
 def _public(name: str, value: Any) -> Iterator[str]:
+    is_choice = inspect.isclass(value) and issubclass(value, Enum)  # of which some Pythons tell their own parameters
     with contextlib.suppress(ValueError, TypeError):
         parameters = inspect.signature(value).parameters.values()
         written = [p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters]
-        yield f"public: {name}({', '.join(written)})"
+        yield from [] if is_choice else [f"public: {name}({', '.join(written)})"]
     if inspect.isfunction(value):
         return
     of_python = {*dir(Exception), *dir(str)}

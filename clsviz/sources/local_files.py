@@ -5,7 +5,7 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,6 +31,9 @@ _SENTENCE = pa.field("sentence", pa.large_string(), nullable=False)
 
 _UNFINISHED = "clsviz-unfinished"
 """What a file says whose batches were cancelled: how many there were, and the digest of their sentences."""
+
+_KEPT_AS = "clsviz-name"
+"""What a file says that was kept under a name: it is not read in the place of another."""
 
 _ROW = pa.field("row", pa.int64(), nullable=False)
 
@@ -82,14 +85,16 @@ def write_sentences(
     reading: Reading = Reading.AUTO,
     wrapped: Wrapped | None = None,
     fields: Sequence[str] = (),
+    name: str = "",
     unfinished: Path | None = None,
     n_before: int = 0,
 ) -> About:
     """Write the sentences of all batches to `path`; raises StoreError if that fails.
 
     wrapped: how the lines that they come from are wrapped; it is asked after the last batch. fields: the columns of the
-    table that they come from; if there are any, the batches are `Numbered`. unfinished: where what was written is kept
-    if the batches are cancelled; n_before: how many are there, which come before the batches.
+    table that they come from; if there are any, the batches are `Numbered`. name: as `read_about` is to find it, by
+    default that of the file. unfinished: where what was written is kept if the batches are cancelled; n_before: how
+    many are there, which come before the batches.
     """
     digest = hashlib.sha256()
     schema = pa.schema([_SENTENCE, _ROW] if fields else [_SENTENCE])
@@ -113,7 +118,9 @@ def write_sentences(
                     writer.write_table(pa.table([sentences, *rows], schema=schema), row_group_size=_ROW_GROUP)
         except CancelledError:
             if unfinished is not None and n_sentences:
-                writer.add_key_value_metadata({_UNFINISHED: f"{n_batches} {digest.hexdigest()}"})
+                writer.add_key_value_metadata(
+                    {_UNFINISHED: f"{n_batches} {digest.hexdigest()}", _KEPT_AS: name or path.name}
+                )
                 writer.close()
                 os.replace(temporary, unfinished)
             raise
@@ -123,19 +130,24 @@ def write_sentences(
         of_file = list(columns), column, cut, reading, width, n_left_out, list(fields)
         about = About(digest.hexdigest(), n_sentences, *of_file)
         described = json.dumps(asdict(about))
-        writer.add_key_value_metadata({"clsviz": described, "clsviz-digest": _digest(described.encode())})
+        said = {"clsviz": described, "clsviz-digest": _digest(described.encode()), _KEPT_AS: name or path.name}
+        writer.add_key_value_metadata(said)
     return about
 
 
-def n_batches_before(unfinished: Path) -> int:
-    """How many batches were written before a cancellation, 0 if none are there; what is damaged is deleted."""
+def n_batches_before(unfinished: Path, name: str) -> int:
+    """How many batches were written before a cancellation, 0 if none are there.
+
+    What is damaged or was kept under another name is deleted.
+    """
     digest, n_sentences = hashlib.sha256(), 0
     try:
         with open_regular(unfinished) as stream:
-            n_batches, expected = pq.read_metadata(stream).metadata[_UNFINISHED.encode()].decode().split()
+            said = pq.read_metadata(stream).metadata
+        n_batches, expected = said[_UNFINISHED.encode()].decode().split()
         for table in _tables(unfinished):
             n_sentences += _digest_more(digest, table["sentence"].to_pylist(), is_first=not n_sentences)
-        if digest.hexdigest() == expected:
+        if digest.hexdigest() == expected and _is_kept_as(name, said):
             return int(n_batches)
     except FileNotFoundError:
         return 0
@@ -158,17 +170,23 @@ def _digest_more(digest: "hashlib._Hash", sentences: list[str], *, is_first: boo
     return len(sentences)
 
 
-def read_about(path: Path) -> About | None:
-    """What is known of the file at `path`; None if there is none or it is damaged."""
+def read_about(path: Path, name: str = "") -> About | None:
+    """What is known of the file at `path`; None if there is none, it is damaged, or it was kept under another name."""
     try:
         with open_regular(path) as stream:
             footer = pq.read_metadata(stream)
         described = footer.metadata[b"clsviz"]
         about = About(**json.loads(described))
         is_sound = footer.metadata[b"clsviz-digest"].decode() == _digest(described)
-        return about if is_sound and about.n_sentences == footer.num_rows else None
+        is_sound &= about.n_sentences == footer.num_rows and _is_kept_as(name or path.name, footer.metadata)
+        return about if is_sound else None
     except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
         return None
+
+
+def _is_kept_as(name: str, said: Mapping[bytes, bytes]) -> bool:
+    """Whether a file that says this of itself may have this name; version 1.0 did not say any."""
+    return said.get(_KEPT_AS.encode(), name.encode()) == name.encode()
 
 
 def _digest(content: bytes) -> str:
@@ -349,7 +367,7 @@ def _made_of_file(selection: Selection, file: Path, name: str, folder: Path, pro
     if about is None:
         opened = open_file(selection, file, name)
         table, unfinished = opened.table, path.with_suffix(".unfinished")
-        n_before = n_batches_before(unfinished)
+        n_before = n_batches_before(unfinished, path.name)
 
         def batches() -> Iterator[list[str] | Numbered]:
             # Where in the file it was cancelled, a packed one or a table does not tell: it is gone through again, which

@@ -3,8 +3,11 @@
 import contextlib
 import itertools
 import json
+import lzma
 import math
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -88,7 +91,10 @@ class Array:
             raise damaged(self.file_name, error) from None
 
 
-_DAMAGE = (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError, ValueError, SafetensorError)
+_DAMAGE = (
+    *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError, SafetensorError),
+    *(SyntaxError, tokenize.TokenError, NotImplementedError, RuntimeError, ValueError),  # of NumPy's headers, some
+)
 """What a file raises that does not hold what it should."""
 
 

@@ -1,13 +1,13 @@
 """Opening a corpus, the sample drawn from it, and what a table has in another column beside its sentences."""
 
 import contextlib
+import functools
 import hashlib
 import itertools
 import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -112,17 +112,17 @@ class Whole:
         rank = np.arange(max(start, N_SHUFFLED), min(stop, self._n)) - N_SHUFFLED  # among those that were not shuffled
         return first + self._files.column(rank + np.searchsorted(self._n_before, rank, side="right"), "sentence")
 
-    @cached_property
+    @functools.cached_property
     def _n_before(self) -> NDArray[np.intp]:
         """How many sentences that were not shuffled come before each that was, in the order of the corpus."""
         numbers = np.sort(self._order)
         return numbers - np.arange(len(numbers))
 
-    @cached_property
+    @functools.cached_property
     def _order(self) -> NDArray[np.intp]:
         return shuffled(self._n, self._seed)
 
-    @cached_property
+    @functools.cached_property
     def _first(self) -> list[str]:
         """The shuffled sentences: they lie all over the file, which is read once for all of them."""
         return self._files.column(self._order, "sentence")
@@ -194,10 +194,11 @@ def _kept_files(split: Split, corpus: Corpus, folder: Path, progress: Progress) 
     column, cut = corpus.selection.column, corpus.selection.segmentation is Segmentation.SENTENCES
     content = json.dumps([_SCHEMA, column, segmentation.VERSION if cut else ""])
     name = f"whole-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
-    paths = [folder / split.folder_name / name / f"{number:06}.parquet" for number in range(len(split.files))]
+    names = [f"{split.folder_name}/{name}/{number:06}.parquet" for number in range(len(split.files))]
+    paths = [folder / name for name in names]
     is_first_look, is_idle = True, False
     while True:
-        abouts = {path: read_about(path) for path in paths}
+        abouts = {path: read_about(path, name) for path, name in zip(paths, names, strict=True)}
         found = {path: about for path, about in abouts.items() if about is not None}
         missing = [number for number, path in enumerate(paths) if path not in found]
         if not missing:
@@ -211,13 +212,14 @@ def _kept_files(split: Split, corpus: Corpus, folder: Path, progress: Progress) 
         is_first_look, is_idle = False, True
         for number in missing:
             with _claimed(paths[number]) as is_ours:
-                if is_ours and read_about(paths[number]) is None:
-                    unfinished = paths[number].with_suffix(".unfinished")
-                    n_before = n_batches_before(unfinished)  # what was read before a cancellation is not cut again
+                path, name = paths[number], names[number]
+                if is_ours and read_about(path, name) is None:
+                    unfinished = path.with_suffix(".unfinished")
+                    n_before = n_batches_before(unfinished, name)  # what was cut before a cancellation is not cut again
                     texts = itertools.islice(split.reader.all_texts(number, column, progress), n_before, None)
                     sentences = (segmentation.sentences(some, cut=cut) for some in texts)
-                    path = paths[number]
-                    write_sentences(sentences, path, column=column, cut=cut, unfinished=unfinished, n_before=n_before)
+                    kept = functools.partial(write_sentences, unfinished=unfinished, n_before=n_before)
+                    kept(sentences, path, column=column, cut=cut, name=name)
                     is_idle = False
 
 
@@ -274,7 +276,7 @@ class Sample:
         """The sentences at positions from `start` to `stop`; raises CorpusError where they can no longer be read."""
         return self.sentences[start:stop] if self.whole is None else self.whole.read(start, stop)
 
-    @cached_property
+    @functools.cached_property
     def clusters(self) -> NDArray[np.intp]:
         """The cluster of sentences that are the same or nearly, of each: intp (n,), as `clusters_of` numbers them."""
         return clusters_of(self.sentences)

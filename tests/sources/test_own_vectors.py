@@ -1,3 +1,5 @@
+import contextlib
+import io
 import json
 import pickle
 from pathlib import Path
@@ -7,6 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
 from clsviz.errors import CorpusError
@@ -277,3 +283,56 @@ def test_a_damaged_table_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 and nothing else")
     with pytest.raises(CorpusError, match=r"a\.parquet is not a Parquet file"):
         open_vectors(tmp_path / "a.parquet")
+
+
+DTYPES = [np.dtype(code) for code in ("f2", "f4", "f8", ">f4", "i1", "i8", "u2", "?", "c8", "U5", "S3", "M8[s]", "O")]
+ARRAYS = st.sampled_from(DTYPES).flatmap(
+    lambda dtype: arrays.arrays(
+        dtype,
+        arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=6),
+        elements=st.none() if dtype.hasobject else None,
+        fill=st.nothing(),
+    )
+)
+DAMAGES = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.binary(max_size=3), st.integers(0, 3)), max_size=3)
+"""Where, as a share of the file, which bytes come there, and instead of how many."""
+
+
+def as_file(ending: str, array: Any) -> bytes:
+    """An array with a text for each row, as a file has them; b"" where that is not possible."""
+    rows = len(array) if array.ndim else 1
+    texts, stream = [f"Text {row}." for row in range(rows)], io.BytesIO()
+    if ending == ".npy":
+        np.save(stream, array)
+    elif ending == ".npz":
+        np.savez_compressed(stream, v=array, text=np.array(texts))
+    elif ending == ".parquet":
+        with contextlib.suppress(pa.ArrowException, TypeError):
+            pq.write_table(pa.table({"v": array.tolist(), "text": texts}), stream)
+    else:
+        with contextlib.suppress(KeyError, TypeError, ValueError, SafetensorError):
+            stream.write(safetensors.save({"v": array}))
+    return stream.getvalue()
+
+
+@pytest.mark.filterwarnings("ignore:Reading `.npy` or `.npz` file required additional header parsing")
+@pytest.mark.parametrize("ending", [".npy", ".npz", ".parquet", ".safetensors"])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(array=ARRAYS, damages=DAMAGES)
+@example(array=np.zeros((), "f4"), damages=[(0.078125, b"", 1)])
+@example(array=np.zeros((), "f4"), damages=[(0.5, b"\0\1\1", 3)])
+def test_any_file_is_read_or_refused_in_a_sentence(
+    tmp_path: Path, ending: str, array: Any, damages: list[tuple[float, bytes, int]]
+) -> None:
+    content = as_file(ending, array)
+    for place, instead, n_less in damages:
+        start = int(place * len(content))
+        content = content[:start] + instead + content[start + n_less :]
+    path, texts = tmp_path / f"a{ending}", tmp_path / "texts.txt"
+    path.write_bytes(content)
+    texts.write_text("\n".join(f"Text {row}." for row in range(len(array) if array.ndim else 1)))
+    with contextlib.suppress(CorpusError):
+        file = open_vectors(path)
+        found, values, _ = read(file, **({} if file.texts else {"texts_file": texts}))
+        assert len(found) == len(values)
+        assert np.isfinite(values).all()

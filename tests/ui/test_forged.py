@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st_
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.scriptrunner import ScriptRunner
+from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX
 from streamlit.testing.v1 import AppTest
 from support.app import browse_from, figures, finish, linked, plain, settle, texts, unfold
 from support.hub import Hub
@@ -29,14 +32,14 @@ PAGES = ("", "where_length_lives", "compare_models")
 
 OUTSIDE = ("bert-base-uncased@refs/pr/1", "untrained:bert-base-uncased@main", "owner/any", "./secret", "/etc/passwd")
 
-SELECTIONS = (
-    {"points": 3},
-    {"points": [{"curve_number": "x", "point_index": {}}]},
-    {"points": [{"curve_number": 99, "point_index": -(10**9)}]},
-    {"box": [{"x": ["a"], "y": 5}]},
-    {"box": [{"x": [1e999, 2], "y": [None, 3]}]},
-    {"lasso": [{"x": [1], "y": []}]},
-    {"box": [{"x": [1, 2], "y": [3, 4]}] * 5_000},
+JSON = st_.recursive(
+    st_.none() | st_.booleans() | st_.integers() | st_.floats() | st_.text(max_size=5),
+    lambda inner: st_.lists(inner, max_size=5) | st_.dictionaries(st_.sampled_from(["of", "ends", "event"]), inner),
+    max_leaves=6,
+)
+NUMBER = st_.one_of(st_.integers(-3, 50), st_.floats(), st_.sampled_from([1e29, -1e29, 1e-300])).map(str)
+MARKS = st_.builds(
+    "{}:{}".format, st_.sampled_from(["points", "box", "lasso", "x"]), st_.lists(NUMBER, max_size=9).map(",".join)
 )
 
 
@@ -124,15 +127,24 @@ def test_values_of_every_type_end_in_a_sentence(name: str, hub: Hub, log: String
     assert not any(part in log.getvalue() for part in ("Traceback", "nonsense", *OUTSIDE))
 
 
-@pytest.mark.parametrize("selection", SELECTIONS)
-def test_marks_that_cannot_be_mark_nothing(selection: dict[str, object]) -> None:
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ends=st_.lists(st_.floats() | st_.integers(), min_size=4, max_size=4) | JSON, marks=MARKS | JSON, other=JSON)
+def test_whatever_a_chart_tells_the_page_is_drawn(ends: object, marks: object, other: object) -> None:
     page = finish(opened())
-    empty: dict[str, object] = {"points": [], "point_indices": [], "box": [], "lasso": []}
-    scatter = ids(page)["scatter"]
-    send(page, WidgetState(id=scatter, string_value=json.dumps({"selection": empty | selection})))
-    assert not page.exception
-    assert not page.error
-    assert page.session_state.selected == ""
+    events = f"{STREAMLIT_INTERNAL_KEY_PREFIX}_{ids(page)['scatter']}__events"
+
+    def tell(*said: object) -> None:
+        send(page, WidgetState(id=events, json_trigger_value=json.dumps(said)))
+        assert not page.exception
+        assert not page.error
+
+    def zoomed(ends: object) -> dict[str, object]:
+        return {"event": "zoomed", "value": {"of": page.session_state.marked_in, "ends": ends}}
+
+    tell(other, {"event": "zoomed", "value": other}, {"event": "selected", "value": other})
+    tell(zoomed(ends), {"event": "selected", "value": marks})
+    tell(zoomed([1, 2, 3, 4]), {"event": "selected", "value": "points:3"})
+    assert (page.session_state.zoom, page.session_state.selected) == ((1, 2, 3, 4), "points:3")
 
 
 @pytest.mark.parametrize("name", PAGES)

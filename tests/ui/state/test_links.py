@@ -1,8 +1,11 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.settings import DEFAULT_OVERLAYS, Overlay, SimilarityFunction
+from clsviz.ui.state import forged
 from clsviz.ui.state.links import EXTRAS, MOST_MODELS, overlays_text
 
 
@@ -86,3 +89,15 @@ def test_overlays_come_back_as_they_were_written(overlays: list[Overlay]) -> Non
     problems: list[SettingError] = []
     assert EXTRAS["overlays"](overlays_text(overlays), problems.append) == overlays
     assert not problems
+
+
+ALMOST = st.from_regex(
+    r"(points|box|lasso):-?[0-9]{1,9}([,.;e-][0-9]{0,9}){0,9}|[0-9,.e-]{0,12}|column:.*", fullmatch=True
+)
+
+
+@given(name=st.sampled_from(sorted(EXTRAS.keys() & forged._CHECKS.keys())), text=st.text() | ALMOST)
+def test_any_text_is_read_as_what_the_page_can_have_or_reported(name: str, text: str) -> None:
+    problems: list[SettingError] = []
+    assert forged._CHECKS[name](EXTRAS[name](text, problems.append))
+    assert all(map(str, problems))
