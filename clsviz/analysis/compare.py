@@ -20,7 +20,7 @@ from clsviz.sources import models
 from clsviz.statistics.intervals import Bootstrap, Interval
 from clsviz.statistics.line import Fit, r_squared
 from clsviz.statistics.probes import Profile, Readout, readings
-from clsviz.statistics.ridge import folds_of_clusters
+from clsviz.statistics.ridge import folds_of
 from clsviz.store.results import ResultCache
 
 Floats = NDArray[np.float64]
@@ -128,7 +128,7 @@ def read_vectors(found: Found, view: View, index: NDArray[np.intp]) -> Iterator[
     index = index[index < len(found.measurements)]
     clusters = near_duplicates(found, view)[index]
     with advised(found, view):
-        folds = folds_of_clusters(clusters)
+        folds = folds_of(clusters)
     for profile in readings(found.vectors, index, lengths_of(found, view, index), folds, clusters):
         yield profile
         if all(profile.line(Pooling.CLS, Readout.VECTOR)):

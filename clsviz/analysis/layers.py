@@ -17,7 +17,7 @@ from clsviz.statistics.dimensions import Dimensions, NormOf, dimensions, without
 from clsviz.statistics.intervals import LEAST_TOLD, ROUNDING
 from clsviz.statistics.lengths import shuffled
 from clsviz.statistics.probes import MOST_PROJECTED, Profile, Projection, Reading, Readout, readings
-from clsviz.statistics.ridge import Probe, folds_of_clusters, ridge_probe
+from clsviz.statistics.ridge import Probe, folds_of, ridge_probe
 from clsviz.statistics.sentlen import CHANCE, Code, Result, online_code
 
 MOST_DRAWN = 200
@@ -323,7 +323,7 @@ def used_sentences(found: Found, view: View) -> tuple[NDArray[np.intp], NDArray[
 def folds(found: Found, view: View, index: NDArray[np.intp]) -> NDArray[np.intp]:
     """The fold of each sentence; a single fold if there are too few sentences, which the probes then report."""
     try:
-        return folds_of_clusters(near_duplicates(found, view)[index])
+        return folds_of(near_duplicates(found, view)[index])
     except UndefinedFitError:
         return np.zeros(len(index), np.intp)
 

@@ -264,7 +264,7 @@ def classify_published(
     if view.lengths is Lengths.SHUFFLED:
         for partition in (train, dev, test):
             labels[partition] = shuffled(labels[partition])
-    task = sentlen.Task(labels, train, dev, test, int(file.counts[0].min()))
+    task = sentlen.Task(labels, train, dev, test)
     known = {canonical(file.sentences[i]) for i in train}
     found = Published(
         file.name,

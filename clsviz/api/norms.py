@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from clsviz.figures import Figure
-    from clsviz.statistics.line import Fit, Flat
+    from clsviz.statistics.line import Fit
     from clsviz.statistics.means import Averaging
     from clsviz.statistics.shape import Shape
 
@@ -103,10 +103,11 @@ class NormResult:
         return f"NormResult({self.experiment.model} on {self.found.corpus.label}: {self.answer})"
 
     def _repr_html_(self) -> str:
+        flat = analysis.flat(self._shown, self.experiment.view)
         return to_html(
             words.question(self.experiment),
             self.answer,
-            numbers_table(words.key_numbers(self._shown, self.experiment.unit, self._flat, self._shape)),
+            numbers_table(words.key_numbers(self._shown, self.experiment.unit, flat, self._shape)),
             words.settings(self.experiment, self.found, self._shown),
         )
 
@@ -118,10 +119,6 @@ class NormResult:
     def _shape(self) -> "Shape | None":
         """What the answer needs of what a straight line leaves out; None where it cannot be said."""
         return analysis.first_shape(self.found, self.experiment.view, self._shown, self.kept)
-
-    @functools.cached_property
-    def _flat(self) -> "Flat | None":
-        return analysis.flat(self._shown, self.experiment.view)
 
     @property
     def answer(self) -> str:

@@ -28,7 +28,6 @@ from clsviz.statistics.probes import Leg, Profile, Reading, Readout, Travel
 from clsviz.statistics.sentlen import CHANCE
 
 if TYPE_CHECKING:
-    from clsviz.analysis.probes import Published
     from clsviz.figures import Density
 
 Table = pd.DataFrame
@@ -310,18 +309,6 @@ def sentlen(found: SentLen) -> pd.DataFrame:
     table = pd.DataFrame([*rows, ("guessing", CHANCE, *[None] * 6, uniform)], columns=columns)
     counts = dict.fromkeys(("Draws", "Train", "Dev", "Test"), "Int64")
     return table.astype(counts | {"Lowest": float, "Highest": float, "Bits": float})
-
-
-def published(found: "Published") -> pd.DataFrame:
-    """One row each for the whole vector, for its norm alone, and for guessing: accuracy and its 95% interval."""
-    rows = [
-        (name, result.accuracy, *result.interval, found.n_train, found.n_dev, found.n_test)
-        for name, result in (("the whole vector", found.vector), ("its norm alone", found.norm))
-        if result is not None
-    ]
-    columns = ["From", "Accuracy", "Lowest", "Highest", "Train", "Validation", "Test"]
-    table = pd.DataFrame([*rows, ("guessing", found.guessing, *[None] * 5)], columns=columns)
-    return table.astype(dict.fromkeys(columns[4:], "Int64") | {"Lowest": float, "Highest": float})
 
 
 def layer_norm(rows: Sequence[NormOf]) -> pd.DataFrame:

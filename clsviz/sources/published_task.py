@@ -52,13 +52,9 @@ class TaskFile:
         np.add.at(counts, (self.partitions, self.labels), 1)
         return counts
 
-    def n_within(self, per_class: int) -> int:
-        """How many sentences there are with at most so many of each class in each partition."""
-        return int(np.minimum(self.counts, per_class).sum())
-
     def head(self, per_class: int | None) -> "TaskFile":
         """The same with at most so many sentences of each class in each partition."""
-        n = len(self.labels) if per_class is None else self.n_within(per_class)
+        n = len(self.labels) if per_class is None else int(np.minimum(self.counts, per_class).sum())
         return replace(self, sentences=self.sentences[:n], labels=self.labels[:n], partitions=self.partitions[:n])
 
 

@@ -3,7 +3,7 @@
 import functools
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.errors import TooFewError, UndefinedFitError
-from clsviz.sources.near_duplicates import clusters_of
 from clsviz.statistics.intervals import Floats
 
 if TYPE_CHECKING:
@@ -20,17 +19,12 @@ if TYPE_CHECKING:
 N_FOLDS = 5
 
 
-def folds_of(sentences: Sequence[str], seed: int = 0) -> NDArray[np.intp]:
+def folds_of(clusters: NDArray[np.intp], seed: int = 0) -> NDArray[np.intp]:
     """Assign each of n sentences to a fold: intp (n,), from 0 to N_FOLDS - 1.
 
-    Sentences that are the same or nearly share a fold (`clusters_of`), so that no probe is tested on what it
-    was trained on. Raises UndefinedFitError if they are fewer than N_FOLDS clusters.
+    Sentences that are the same or nearly share a fold, so that no probe is tested on what it was trained on: clusters,
+    intp (n,), says which these are. Raises UndefinedFitError if they are fewer than N_FOLDS.
     """
-    return folds_of_clusters(clusters_of(sentences), seed)
-
-
-def folds_of_clusters(clusters: NDArray[np.intp], seed: int = 0) -> NDArray[np.intp]:
-    """As `folds_of`, of sentences whose clusters (n,) are known."""
     from sklearn.model_selection import GroupKFold
 
     n_clusters = len(np.unique(clusters))

@@ -78,14 +78,12 @@ class Task:
 
     labels: intp (n,), the class of each sentence, from 0; -1 if it is not in the task.
     train, dev, test: intp, indices of the sentences of each split, 60%, 20% and 20% if drawn by `task`.
-    n_per_class: of the rarest.
     """
 
     labels: Indices
     train: Indices
     dev: Indices
     test: Indices
-    n_per_class: int
 
     @property
     def n_classes(self) -> int:
@@ -124,7 +122,7 @@ def task(
     labels[drawn] = np.arange(len(BINS))[:, None]
     splits = np.split(drawn, [n - 2 * n_held_out, n - n_held_out], axis=1)
     train, dev, test = (np.sort(split, axis=None) for split in splits)
-    return Task(labels, train, dev, test, n)
+    return Task(labels, train, dev, test)
 
 
 def falls_short(sentences: Sequence[str], clusters: NDArray[np.intp] | None = None) -> Callable[[str], bool]:

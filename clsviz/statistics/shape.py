@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.statistics.intervals import FEW_SENTENCES, ROUNDING, Bootstrap, Floats, Interval, jackknife
 from clsviz.statistics.line import explain_undefined
-from clsviz.statistics.ridge import N_FOLDS, folds_of_clusters
+from clsviz.statistics.ridge import N_FOLDS, folds_of
 
 QUANTILES = (0.05, 0.5, 0.95)
 
@@ -121,10 +121,10 @@ def shapes(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | No
     x, y = _checked(lengths, norms, clusters)
     clusters = np.arange(len(x)) if clusters is None else clusters
     y = y - (centre := y.mean())  # some norms vary so little that their mean would cost digits
-    curve = float(_curve(x, y[:, None], folds_of_clusters(clusters))[0])
+    curve = float(_curve(x, y[:, None], folds_of(clusters))[0])
     alone = np.sort(np.unique(clusters, return_index=True)[1])[:_MOST_FOR_NULL]
     shuffled = np.random.default_rng(0).permuted(np.tile(y[alone], (_PERMUTATIONS, 1)), axis=1).T
-    null = float(np.quantile(_curve(x[alone], shuffled, folds_of_clusters(np.arange(len(alone)))), 0.95))
+    null = float(np.quantile(_curve(x[alone], shuffled, folds_of(np.arange(len(alone)))), 0.95))
     ratio, interval = spread(x, y, clusters, ROUNDING * abs(centre))
     curves = quantiles(x, y + centre)
     each = max(1, round(len(y) * EXTREME_SHARE / 2))
@@ -182,7 +182,7 @@ def curve_interval(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.in
     clusters = np.arange(len(x)) if clusters is None else clusters
     if len(np.unique(clusters)) > MOST_DRAWN:
         raise UndefinedFitError(f"The interval of a curve is told of at most {MOST_DRAWN:,} sentences.")
-    folds, predicted = folds_of_clusters(clusters), np.empty(len(x))
+    folds, predicted = folds_of(clusters), np.empty(len(x))
     for fold in range(N_FOLDS):
         train = folds != fold
         knots = np.unique(np.quantile(x[train], np.linspace(0, 1, _KNOTS)))[:, None]

@@ -1,7 +1,6 @@
 """The page “Does length bend my search?”: searches whose right texts are known, by fifths of the texts' lengths."""
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -43,7 +42,7 @@ def page() -> None:
         st.stop()
     watching.watch()
     before = _ask()
-    _wait_a_moment(before)
+    server.wait_while(lambda: before.asked.state.is_active, _PATIENCE_SECONDS)  # what is stored is there in a moment
     asked = before.asked.work.result
     if asked and asked.found:
         view.fit(asked.found, _POOLINGS)
@@ -75,13 +74,6 @@ def _of_searches() -> tuple[str, str]:
 def _ask() -> SearchJobs:
     """The jobs of what the controls ask for."""
     return search_jobs.ask(session.experiment(), *_of_searches())
-
-
-def _wait_a_moment(jobs: SearchJobs) -> None:
-    """What is stored is there in a moment: then the page is drawn once, and with its picture."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while jobs.asked.state.is_active and time.monotonic() < deadline:
-        time.sleep(0.01)
 
 
 def _show_status(name: str) -> None:
@@ -208,7 +200,8 @@ def _show() -> None:
     layout.head(words.search.QUESTION, answer, numbers, _caveat(test, asked, similarity), terms=terms)
     error = now.asked.error
     if isinstance(error, UnsearchableError | CorpusError) and experiment.corpus != SEARCH_DEFAULTS["corpus"]:
-        st.button(words.search_cards.OFFER, type="primary", on_click=_take_python_api, icon=":material/search:")
+        go, to = sidebar.choose_corpus, [SEARCH_DEFAULTS["corpus"]]
+        st.button(words.search_cards.OFFER, type="primary", on_click=go, args=to, icon=":material/search:")
     with st.container(key="advice"):
         if test is not None:
             advice = words.search_cards.what_to_do(test, similarity)
@@ -279,11 +272,6 @@ def _caveat(test: SearchTest | None, asked: Asked | None, similarity: Similarity
     if test is None or asked is None or asked.weights is None or similarity is SimilarityFunction.COSINE:
         return ""
     return words.search.normalizes(test, asked.weights.label)
-
-
-def _take_python_api() -> None:
-    """Go to the corpus that can be searched."""
-    sidebar.choose_corpus(SEARCH_DEFAULTS["corpus"])
 
 
 def _show_picture(test: SearchTest | None, similarity: SimilarityFunction, instead: str) -> None:

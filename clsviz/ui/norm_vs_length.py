@@ -1,6 +1,5 @@
 """The main page: norm of [CLS] against length, and the line through them."""
 
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -155,9 +154,7 @@ def _picture(job: MeasuringJob, untrained: MeasuringJob | None, vectors: Measuri
             preview.offer_other_cut(found)
             share.command(words.command(experiment, found))
     if is_worth_waiting:  # last, as the browser draws meanwhile
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        while is_more_to_come() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        server.wait_while(is_more_to_come, _PATIENCE_SECONDS)
         show_answer()
 
 

@@ -16,6 +16,7 @@ from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.measurements import Kind, Measurements
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, Unit
+from clsviz.sources.near_duplicates import clusters_of
 from clsviz.statistics import line as regression
 from clsviz.statistics.ridge import folds_of, ridge_probe
 from clsviz.store import Store
@@ -147,7 +148,7 @@ def test_the_best_probe_is_that_of_the_layer_where_it_is_highest(
     for row, found in zip(rows, founds[Kind.VECTORS], strict=True):
         n_layers = found.vectors.n_layers
         of_layers = (found.vectors.of(Pooling.CLS, layer)[index] for layer in range(1, n_layers + 1))
-        exact = [ridge_probe(vectors, lengths, folds_of(sentences)).r_squared for vectors in of_layers]
+        exact = [ridge_probe(vectors, lengths, folds_of(clusters_of(sentences))).r_squared for vectors in of_layers]
         mine = cells[cells["label"] == row.label].iloc[0]
         assert mine["probe_r_squared"] == pytest.approx(max(exact))
         assert mine["probe_layer"] == 1 + int(np.argmax(exact))

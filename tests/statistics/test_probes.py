@@ -15,6 +15,7 @@ from support.tiny import different_sentences
 from clsviz.errors import UndefinedFitError
 from clsviz.measurements import Vectors
 from clsviz.settings import Pooling
+from clsviz.sources.near_duplicates import clusters_of
 from clsviz.statistics.intervals import Bootstrap
 from clsviz.statistics.probes import (
     MOST_PROJECTED,
@@ -33,7 +34,7 @@ from clsviz.statistics.ridge import STRENGTHS, folds_of, ridge_probe, unit
 N, WIDTH, LAST = 400, 24, 3
 RANDOM = np.random.default_rng(0)
 LENGTHS = RANDOM.integers(3, 80, N)
-FOLDS = folds_of(different_sentences(N))
+FOLDS = folds_of(clusters_of(different_sentences(N)))
 ALL = np.arange(N)
 
 

@@ -12,6 +12,7 @@ from support.tiny import different_sentences
 from threadpoolctl import threadpool_limits
 
 from clsviz.errors import UndefinedFitError
+from clsviz.sources.near_duplicates import clusters_of
 from clsviz.statistics.lengths import shuffled
 from clsviz.statistics.ridge import (
     N_FOLDS,
@@ -203,15 +204,16 @@ def test_sentences_that_differ_in_case_accents_or_white_space_share_a_fold() -> 
         ["ﬁne", "fine"],
     ]
     sentences = [*different_sentences(40), *(text for group in alike for text in group)]
+    clusters = clusters_of(sentences)
     for seed in range(20):
-        of = dict(zip(sentences, folds_of(sentences, seed).tolist(), strict=True))
+        of = dict(zip(sentences, folds_of(clusters, seed).tolist(), strict=True))
         assert all(len({of[text] for text in group}) == 1 for group in alike)
-    assert len({tuple(folds_of(sentences, seed)) for seed in range(20)}) == 20
-    np.testing.assert_array_equal(folds_of(sentences, 3), folds_of(sentences, 3))
+    assert len({tuple(folds_of(clusters, seed)) for seed in range(20)}) == 20
+    np.testing.assert_array_equal(folds_of(clusters, 3), folds_of(clusters, 3))
 
 
 def test_folds_hold_about_as_many_sentences() -> None:
-    folds = folds_of(different_sentences(1003))
+    folds = folds_of(clusters_of(different_sentences(1003)))
     assert folds.dtype == np.intp
     assert sorted(np.bincount(folds).tolist()) == [200, 200, 201, 201, 201]
 
@@ -226,16 +228,16 @@ def test_duplicates_across_folds_would_inflate_r_squared() -> None:
     for fold, (_, test) in enumerate(KFold(N_FOLDS, shuffle=True, random_state=0).split(vectors)):
         leaking[test] = fold
     assert ridge_probe(vectors, lengths, leaking).r_squared > 0.8
-    assert ridge_probe(vectors, lengths, folds_of(sentences)).r_squared < 0.05
+    assert ridge_probe(vectors, lengths, folds_of(clusters_of(sentences))).r_squared < 0.05
 
 
 def test_too_few_different_sentences_make_no_folds() -> None:
     with pytest.raises(UndefinedFitError, match="These sentences are near-duplicates of only 4; at least 5"):
-        folds_of(["one", "two", "three", "four", "FOUR", "öne"])
+        folds_of(clusters_of(["one", "two", "three", "four", "FOUR", "öne"]))
     with pytest.raises(UndefinedFitError, match="near-duplicates of only 0"):
-        folds_of([])
+        folds_of(clusters_of([]))
 
 
 def test_copies_of_one_sentence_are_not_said_to_differ() -> None:
     with pytest.raises(UndefinedFitError, match="All of these sentences are near-duplicates; at least 5"):
-        folds_of(["One and the same sentence."] * 20)
+        folds_of(clusters_of(["One and the same sentence."] * 20))

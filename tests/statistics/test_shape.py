@@ -11,7 +11,7 @@ from sklearn.preprocessing import SplineTransformer
 
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.line import fit
-from clsviz.statistics.ridge import folds_of_clusters
+from clsviz.statistics.ridge import folds_of
 from clsviz.statistics.shape import Shape, quantiles, shape, shapes
 
 N = 2000
@@ -124,7 +124,7 @@ def test_the_curve_is_that_of_a_pipeline_written_out() -> None:
     clusters = np.random.default_rng(5).integers(0, 400, 600)
     knots, curve = SplineTransformer(5, knots="quantile", extrapolation="linear"), LinearRegression()
     scores = cross_val_score(
-        make_pipeline(knots, curve), x[:, None].astype(float), y, cv=PredefinedSplit(folds_of_clusters(clusters))
+        make_pipeline(knots, curve), x[:, None].astype(float), y, cv=PredefinedSplit(folds_of(clusters))
     )
     found = quick(x, y, clusters)
     assert found.curve_r_squared == pytest.approx(scores.mean())

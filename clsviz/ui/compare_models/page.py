@@ -22,6 +22,7 @@ from clsviz.ui.compare_models import jobs, searches
 from clsviz.ui.compare_models.jobs import Compared
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, layout, plot, preview, redrawn, share
+from clsviz.ui.search_jobs import SearchJobs
 from clsviz.ui.state import session, url
 
 PAGE = "compare-models"
@@ -75,12 +76,20 @@ def page() -> None:
         lacks_vectors = jobs.lack_vectors(compared.vectors, compared.norms, experiment)
         return session.experiment(), st.session_state.axes, lacks_vectors
 
+    of_searches, is_first = searches.ask(compared.names, experiment), True
+
+    def draw() -> None:
+        nonlocal of_searches, is_first
+        if not is_first:
+            of_searches = searches.ask(compared.names, experiment)
+        is_first = False
+        _show(compared, experiment, query, shallowest, poolings, of_searches)
+
     def is_active() -> bool:
-        of_searches = searches.ask(compared.names, experiment)
         is_read = all(row.is_read for row in jobs.rows(compared, experiment))
         return compared.is_active or not is_read or any(job.is_active for job in of_searches)
 
-    redrawn.show(lambda: _show(compared, experiment, query, shallowest, poolings), chosen, is_active)
+    redrawn.show(draw, chosen, is_active)
     preview.explain(first)
 
 
@@ -120,9 +129,9 @@ def _show(
     query: dict[str, str],
     shallowest: Found | None,
     poolings: Sequence[Pooling],
+    of_searches: Sequence[SearchJobs],
 ) -> None:
     """The answer, the pictures with their controls, the table, and the layers."""
-    of_searches = searches.ask(compared.names, experiment)
     rows = searches.with_searches(jobs.rows(compared, experiment), of_searches)
     founds = [job.work.found for job in compared.norms]
     is_searching = any(job.is_active for job in of_searches)  # what they find comes first: no answer before

@@ -138,7 +138,9 @@ def _of_numbers(field: "Field") -> str:
 
 
 def _has_trait(found: Found) -> NDArray[np.bool_]:
-    return _having(sample_of(found), st.session_state.colour, found.sentences)
+    trait, sentences = st.session_state.colour, found.sentences
+    key = "having", sample_of(found), trait
+    return server.cache().get_or_compute(key, lambda: analysis.fields.having(trait, sentences))
 
 
 def _field(found: Found, experiment: Experiment) -> "Field | None":
@@ -149,7 +151,8 @@ def _field(found: Found, experiment: Experiment) -> "Field | None":
         return fetched.work.result
     name = field_of(st.session_state.colour)
     assert name is not None  # asked before
-    return _read(sample_of(found), experiment.selection, name, found)
+    key = "field", sample_of(found), experiment.selection, name
+    return server.cache().get_or_compute(key, lambda: _values(found, experiment.selection, name, Progress()))
 
 
 def _fetched(found: Found | None, experiment: Experiment) -> "Analysis[Field] | None":
@@ -167,16 +170,6 @@ def _fetched(found: Found | None, experiment: Experiment) -> "Analysis[Field] | 
 def sample_of(found: Found) -> Hashable:
     """The same for all measurements of the same sentences."""
     return found.corpus.fingerprint, found.seed, len(found.sentences)
-
-
-def _having(sample: Hashable, trait: Trait, sentences: list[str]) -> NDArray[np.bool_]:
-    return server.cache().get_or_compute(("having", sample, trait), lambda: analysis.fields.having(trait, sentences))
-
-
-def _read(sample: Hashable, selection: Selection, name: str, found: Found) -> "Field":
-    return server.cache().get_or_compute(
-        ("field", sample, selection, name), lambda: _values(found, selection, name, Progress())
-    )
 
 
 def _values(found: Found, selection: Selection, name: str, progress: Progress) -> "Field":

@@ -1,6 +1,5 @@
 """The visitor's own sentences: the box, and a job that does something with them."""
 
-import time
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -217,7 +216,7 @@ def try_sentences(
         return None
     if st.session_state.get(f"asked_{name}") != key:
         st.session_state[f"asked_{name}"] = key
-        _wait_a_moment(job)
+        server.wait_while(lambda: job.state.is_active, _PATIENCE_SECONDS)  # in memory it takes milliseconds
     st.session_state[f"measuring_{name}"] = job.state.is_active
     if job.state is State.DONE and job.work.result is not None:
         if not server.jobs().encoders.has(weights, precision):  # it came with clsviz; the visitor’s own will not
@@ -234,13 +233,6 @@ def try_sentences(
 def is_measuring(name: str) -> bool:
     """Whether the last of `try_sentences` of that name is still to come."""
     return bool(st.session_state.get(f"measuring_{name}", False))
-
-
-def _wait_a_moment(job: "Analysis[T]") -> None:
-    """With the model in memory a sentence takes milliseconds: then nothing need flicker."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while job.state.is_active and time.monotonic() < deadline:
-        time.sleep(0.005)
 
 
 def _show_measuring(ask: "Callable[[], Analysis[T]]", model: str) -> None:

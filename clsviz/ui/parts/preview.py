@@ -84,7 +84,8 @@ def _show(job: MeasuringJob) -> None:
     except CorpusError as error:  # another way of reading may help
         with st.container(border=True, key="preview"):
             st.markdown(escape(error))
-            _controls(is_plain=_is_plain(selection, folder))
+            _, name = local_files.place_of(selection, folder)
+            _controls(is_plain=files.is_plain_text(name))
         return
     title = f"How **{escape(preview.label)}** is read: {words.reading.counted(preview, job.work.corpus)}"
     with st.expander(title, expanded=True, key="preview"):
@@ -142,11 +143,6 @@ def _controls(*, is_plain: bool) -> None:
         help="Cut texts into sentences, with rules for English. Auto does so with wrapped paragraphs, and with "
         f"texts that average more than {LONG_TEXT} characters.",
     )
-
-
-def _is_plain(selection: Selection, folder: "Path") -> bool:
-    _, name = local_files.place_of(selection, folder)
-    return files.is_plain_text(name)
 
 
 def _state(selection: Selection, folder: "Path") -> tuple[int, int]:

@@ -54,11 +54,6 @@ def _as_points(sentences: NDArray[np.intp]) -> str:
     return f"points:{','.join(map(str, sentences.tolist()))}" if len(sentences) else ""
 
 
-def _mark_one(sentence: int) -> None:
-    """Mark a single sentence, by its number in the sample, in place of all others."""
-    st.session_state.selected = f"points:{sentence}"
-
-
 def marked(marks: str, shown: "ViewData") -> NDArray[np.intp]:
     """Which of the sentences shown the marks hold, intp (n,), ascending."""
     is_marked = np.zeros(len(shown.index), dtype=bool)
@@ -171,7 +166,7 @@ def _one(found: Found, shown: "ViewData", index: int, unit: Unit) -> None:
                     st.button(
                         label,
                         icon=f":material/{icon}:",
-                        on_click=_mark_one,
-                        args=[int(shown.index[order[place + step]])] if is_there else [0],
+                        on_click=st.session_state.update,
+                        args=[{"selected": f"points:{shown.index[order[place + step]]}"}] if is_there else [{}],
                         disabled=not is_there,
                     )

@@ -8,6 +8,7 @@ import math
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -96,6 +97,13 @@ def close() -> None:
 def upload_megabytes(limits: Limits) -> int:
     """The size of the largest upload, as Streamlit wants it."""
     return max(1, math.ceil(limits.upload_bytes / 2**20))
+
+
+def wait_while(is_so: Callable[[], bool], seconds: float) -> None:
+    """Wait, so long at most, for what is there in a moment: then a page is drawn once, and nothing flickers."""
+    deadline = time.monotonic() + seconds
+    while is_so() and time.monotonic() < deadline:
+        time.sleep(0.005)
 
 
 def soon(action: Callable[[], object]) -> None:

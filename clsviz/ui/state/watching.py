@@ -1,6 +1,5 @@
 """The jobs that this session watches, and so keeps going."""
 
-import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -69,7 +68,7 @@ def _job(experiment: Experiment, kind: Kind, job: MeasuringJob | None, suffices:
     """The job of an experiment; job: the one that this session watched so far."""
     if job is None or job.state is State.WAITING:  # what came with clsviz may suffice by now
         job = server.jobs().open(experiment, kind, hold=session.is_held(), visitor=server.visitor())
-        _wait_a_moment(job)
+        server.wait_while(lambda: job.state is State.LOOKING, _PATIENCE_SECONDS)  # what is stored is found in a moment
     if lacks_vectors(job, suffices):
         return server.jobs().open(experiment, kind, here=True, hold=session.is_held(), visitor=server.visitor())
     return job
@@ -79,13 +78,6 @@ def lacks_vectors(job: MeasuringJob, suffices: Suffices) -> bool:
     """Whether the job has vectors of which all but they themselves came with clsviz, and that does not suffice."""
     found = job.work.found
     return found is not None and found.is_outline and not suffices(found)
-
-
-def _wait_a_moment(job: MeasuringJob) -> None:
-    """What is stored is found in a moment: then the page is drawn once, and with points."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while job.state is State.LOOKING and time.monotonic() < deadline:
-        time.sleep(0.005)
 
 
 def _keys_of_all_pages() -> set[Hashable]:

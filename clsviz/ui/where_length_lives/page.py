@@ -1,6 +1,5 @@
 """The page “Where length lives”: after which layer, and from what of the vector, length can be predicted."""
 
-import time
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -179,14 +178,13 @@ def _example() -> _Seen | None:
 
 def _wait_for_norms(of_profile: "Analysis[Profile]") -> None:
     """Wait a moment for the readings that take no time: without them all of the page would collapse."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while of_profile.state.is_active and time.monotonic() < deadline:
+
+    def lacks_norms() -> bool:
         profile = of_profile.work.result
-        if profile is not None:
-            norms = [step for step in profile.steps if step[2] is Readout.NORM]
-            if len(profile.readings) >= len(norms):
-                return
-        time.sleep(0.02)
+        n_made, steps = (len(profile.readings), profile.steps) if profile else (-1, [])
+        return of_profile.state.is_active and n_made < sum(readout is Readout.NORM for _, _, readout in steps)
+
+    server.wait_while(lacks_norms, _PATIENCE_SECONDS)
 
 
 def _draws(experiment: Experiment, analyses: jobs.Analyses) -> "Draws | None":
