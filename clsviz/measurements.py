@@ -132,7 +132,7 @@ class Means(Measurements):
     @property
     def other_norms(self) -> dict[Pooling, NDArray[np.float32]]:
         """The norms of `POOLED` but [CLS], as `Vectors` has them."""
-        return {Pooling.MEAN: self.mean_norms, Pooling.MAX: self.max_norms}
+        return {pooling: getattr(self, f"{pooling}_norms") for pooling in POOLED[1:]}
 
     def norms(self, pooling: Pooling, layer: int | None) -> NDArray[np.float32]:
         """As in `Measurements`, for every pooling."""

@@ -70,8 +70,10 @@ def controls() -> list[View]:
 
 def main() -> None:
     """Measure and read everything, with nothing taken over from before, or the tests of searches alone."""
+    if sys.argv[1:] not in ([], ["searches"]):  # what it would measure anew, it deletes first
+        sys.exit("usage: python -m clsviz.analysis.showcase [searches]")
     encoders = Encoders()
-    if sys.argv[1:] == ["searches"]:
+    if sys.argv[1:]:
         with tempfile.TemporaryDirectory(prefix="clsviz-showcase-") as folder:
             elsewhere = Store(Path(folder), shipped=SHOWCASE)  # which knows the random weights
             for experiment in EXPERIMENTS:

@@ -27,7 +27,7 @@ from clsviz.api.search import run_test
 from clsviz.errors import SettingError, UndefinedFitError, UnsearchableError
 from clsviz.experiment import Experiment
 from clsviz.jobs import Encoders, Found
-from clsviz.measurements import Kind
+from clsviz.measurements import POOLED, Kind
 from clsviz.progress import Progress
 from clsviz.settings import DRAWS, MOST_MODELS, Pooling, Precision, SimilarityFunction
 from clsviz.sources.models import Imported, Name
@@ -232,7 +232,7 @@ def compare_models(
     search: a corpus that every model is tested to search, “” for the one compared.
     """
     check_models(models)
-    if experiment.pooling in (Pooling.MEAN, Pooling.MAX):
+    if experiment.pooling in POOLED[1:]:
         raise SettingError(f"pooling is {experiment.pooling}, but models are compared by the norm of cls or pooler.")
     experiment = replace(experiment, precision=Precision.EXACT)
     encoders = Encoders()

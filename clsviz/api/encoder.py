@@ -10,6 +10,7 @@ from clsviz import analysis, encoder, export
 from clsviz.api.inputs import Bar
 from clsviz.errors import SentenceError, SettingError
 from clsviz.experiment import Experiment, View, parse_setting
+from clsviz.measurements import POOLED
 from clsviz.settings import Pooling, Precision
 from clsviz.sources import models
 
@@ -94,7 +95,7 @@ class Encoder:
         """
         texts = _checked(sentences)
         view = self._view(layer, pooling)
-        if view.pooling in (Pooling.MEAN, Pooling.MAX):
+        if view.pooling in POOLED[1:]:
             return self._encoder.vectors(texts).norms(view.pooling, view.layer)
         return self._encoder.measure(texts).norms(view.pooling, view.layer)
 

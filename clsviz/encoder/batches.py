@@ -218,9 +218,7 @@ POOLINGS: dict[Pooling, Callable[[Tensor, int], Tensor]] = {
 """Takes the tokens of n sentences of one length, (n, length, width), special ones included, and the position of [CLS],
 from the end if negative; gives vectors (n, width).
 
-To add a pooling: a member of `settings.Pooling`, its arithmetic here, and its label in `words`. Both forward passes,
-`Vectors` and the profile take it from there. Stored vectors hold every pooling, so raise the store's schema number as
-well.
+CONTRIBUTING.md says what else a new one takes.
 """
 
 

@@ -224,16 +224,15 @@ class Encoder:
             return Means.none()
         numbers = torch.cat(results).cpu().numpy()[np.argsort(done)[tokens.order]]
         dealt_norms = torch.linalg.vector_norm(dealt / torch.from_numpy(lengths)[:, None], dim=1).float().numpy()
-        of_cls, of_mean, of_max, others = np.split(numbers, np.arange(1, 4) * (self.n_layers + 1), axis=1)
-        for one in (of_cls, of_mean, of_max, others[:, 0], others[:, 2:]):
+        ends_of_poolings = np.arange(1, len(POOLED) + 1) * (self.n_layers + 1)
+        *of_poolings, others = np.split(numbers, ends_of_poolings, axis=1)
+        for one in (*of_poolings, others[:, 0], others[:, 2:]):
             self._check(one)
         return Means(
             n_tokens=tokens.n_tokens[tokens.order],
             truncated=self._tokenizer.is_truncated(tokens),
-            cls_norms=of_cls,
             pooler_norms=others[:, 2:],
-            mean_norms=of_mean,
-            max_norms=of_max,
+            **{f"{pooling}_norms": norms for pooling, norms in zip(POOLED, of_poolings, strict=True)},
             n_pooled=lengths[tokens.order],
             token_squares=others[:, 0],
             fixed_norms=others[:, 1],

@@ -57,7 +57,7 @@ class Reading:
     fold_r_squared: for each fold where it is defined; for the norm, the squared correlation within the fold; otherwise
         R² on the held-out sentences.
     norm_mean, norm_sd: of the norm, ddof=1; NaN for the other readouts.
-    predictions: float64 (n,), the lengths that the probes predict; None for the norm.
+    predictions: float64 (n,), the lengths that the probes predict; None for the norm, and in every stored result.
     error: mean absolute error of the held-out lengths, in their unit, as predicted by the probe, or by a line on the
         norm; NaN where r_squared is None.
     norm_r_squared: for the direction, R² of the same probe of the norm in the place of the length: how far the

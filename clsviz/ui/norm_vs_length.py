@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 PAGE = "norm-vs-length"
 
-_POOLINGS = Pooling.CLS, Pooling.MEAN, Pooling.MAX, Pooling.POOLER
+_POOLINGS = list(Pooling)
 
 _LOOK_SECONDS = 0.3
 """How often to look for what the answer lacks, which takes about as long."""
