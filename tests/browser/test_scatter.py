@@ -124,10 +124,9 @@ def check_that_a_change_of_the_view_is_drawn_into_the_same_chart_and_the_tool_st
     page.locator(".st-key-scatter").hover()
     page.locator(".st-key-scatter [data-title='Lasso Select']").click()
     before = page.evaluate(f"[...{PLOT}._fullData[0].y].sort()")
+    first = page.evaluate(f"{PLOT}._fullData[0].y[0]")
     page.get_by_role("slider", name="Layer").press("ArrowLeft")
-    page.wait_for_function(
-        f"before => {PLOT}._fullData[0].y[0] !== before", arg=page.evaluate(f"{PLOT}._fullData[0].y[0]")
-    )
+    page.wait_for_function(f"before => {PLOT}._fullData[0].y[0] !== before", arg=first)
     settle(page)
     assert page.evaluate(f"{PLOT}.dataset.mine") == "yes"
     assert page.evaluate(f"{PLOT}._fullLayout.dragmode") == "lasso"
