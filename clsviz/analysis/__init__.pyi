@@ -7,7 +7,6 @@ from . import search as search
 from . import search_test as search_test
 from . import typed as typed
 from .typed import CorpusContext as CorpusContext
-from .typed import Missing as Missing
 from .typed import corpus_context as corpus_context
 from .view import ViewData as ViewData
 from .view import audit_of as audit_of

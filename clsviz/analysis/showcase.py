@@ -27,7 +27,7 @@ from clsviz.jobs import (
     measure_texts,
     measure_untrained,
 )
-from clsviz.measurements import MAX_LENGTH, POOLED, Vectors
+from clsviz.measurements import MAX_LENGTH, Vectors
 from clsviz.progress import Progress
 from clsviz.settings import Alteration, Lengths, Pooling, Precision, Unit
 from clsviz.sources import models
@@ -45,8 +45,6 @@ DEFAULT = Experiment()
 
 EXPERIMENTS = (DEFAULT, replace(DEFAULT, model=UNTRAINED + DEFAULT.model))
 """What the main page opens with, and the control that it is compared with."""
-
-POOLINGS = (*POOLED, Pooling.POOLER)
 
 _RESULTS = SHOWCASE / "results"
 
@@ -88,7 +86,9 @@ def main() -> None:
             read_norms(of_norms, [*views(of_norms.measurements.n_layers, (Pooling.CLS, Pooling.POOLER)), *controls()])
             read_means(of_means)
             n_layers = of_vectors.measurements.n_layers
-            read_vectors(of_vectors, [*views(n_layers, POOLINGS), *controls()] if is_default else views(0, POOLINGS))
+            read_vectors(
+                of_vectors, [*views(n_layers, [*Pooling]), *controls()] if is_default else views(0, [*Pooling])
+            )
             read_searches(of_norms.weights, elsewhere, encoders)
             if is_default:
                 read_similarity(of_vectors, elsewhere, encoders)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import Enum, StrEnum
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,17 +104,12 @@ def layer_band(norms: NDArray[np.float32], unknown: Sequence[int] = ()) -> pd.Da
     return table
 
 
-class Missing(Enum):
-    """Why the corpus's norms cannot be compared with."""
-
-    PRECISION = "the error of the fast precision exceeds the variation of the norms"
-
-
 @dataclass(frozen=True, eq=False)
 class CorpusContext:
     """The measured corpus sentences under the length cutoff.
 
-    lengths: int32 (n,), in the view's unit. norms: float32 (n,), of the view's vector; None if `missing` says why.
+    lengths: int32 (n,), in the view's unit. norms: float32 (n,), of the view's vector; None where the fast
+        precision errs too much to compare with them.
     layer_band: quartiles of the norm of [CLS] after every layer, as in `growth.layer_band`.
     quartiles: lower and upper quartile of the norm of the last [CLS] and of the pooler output, where known.
     more: what may add sentences to these.
@@ -122,7 +117,6 @@ class CorpusContext:
 
     lengths: NDArray[np.int32]
     norms: NDArray[np.float32] | None
-    missing: Missing | None
     layer_band: pd.DataFrame | None
     quartiles: dict[Pooling, tuple[float, float]]
     more: More = NOT_KNOWN
@@ -142,7 +136,6 @@ def corpus_context(norms: Found, view: View) -> CorpusContext:
     """What is known of the corpus for a view, from its norms, the view's among them."""
     measurements = norms.measurements
     index, _ = under_cutoff(measurements, view)
-    missing = Missing.PRECISION if _is_unmeasurable(norms, view) else None
     quartiles = {}
     for pooling in (Pooling.CLS, *([Pooling.POOLER] if measurements.has_pooler else [])):
         if len(index) >= 3 and not _is_unmeasurable(norms, replace(view, pooling=pooling, layer=None)):
@@ -150,8 +143,7 @@ def corpus_context(norms: Found, view: View) -> CorpusContext:
             quartiles[pooling] = float(low), float(high)
     return CorpusContext(
         lengths_of(norms, view, index),
-        None if missing else measurements.norms(view.pooling, view.layer)[index],
-        missing,
+        None if _is_unmeasurable(norms, view) else measurements.norms(view.pooling, view.layer)[index],
         layer_band(measurements.cls_norms[index], unmeasurable_layers(norms, view)),
         quartiles,
         more_than(norms, view),

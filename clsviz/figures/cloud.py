@@ -24,7 +24,7 @@ from clsviz.figures.density import (
     marginals_of,
     room_for_bar,
 )
-from clsviz.figures.style import LINE_LABEL, MOST_IN_FULL, Labels, Palette, Points, least_range
+from clsviz.figures.style import MOST_IN_FULL, Labels, Palette, Points, least_range
 from clsviz.statistics.intervals import LEAST_TOLD
 
 if TYPE_CHECKING:
@@ -494,14 +494,14 @@ def _apart(lengths: NDArray[np.int32], norms: NDArray[np.float32], span: tuple[f
     placed: list[int] = []
     for at in np.argsort(y).tolist():
         near = [other for other in placed if abs(x[other] - x[at]) < _WIDTH_OF_LABEL]
-        lowest = max((y[other] + shifts[other] + LINE_LABEL for other in near), default=-np.inf)
+        lowest = max((y[other] + shifts[other] + _LABEL_STEP for other in near), default=-np.inf)
         shifts[at] = max(0.0, lowest - y[at])
         placed.append(at)
     return shifts
 
 
-_HEIGHT_OF_PLOT, _WIDTH_OF_LABEL = 300, 0.3
-"""Pixels, and the share of the width of a phone that a label takes."""
+_LABEL_STEP, _HEIGHT_OF_PLOT, _WIDTH_OF_LABEL = 17, 300, 0.3
+"""Pixels from one label to the next and of the plot, and the share of the width of a phone that a label takes."""
 
 
 def plotly_script() -> str:

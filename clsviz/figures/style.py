@@ -127,10 +127,6 @@ def arrange(figure: go.Figure, x: dict[str, Any], y: dict[str, Any]) -> None:
     )
 
 
-LINE_LABEL = 17
-"""Pixels from one label to the next."""
-
-
 ROOM_BESIDE, _LONGEST_LINE = 92, 12
 """Pixels beside a picture for the names of its lines, and the letters that one line of a name has there."""
 

@@ -1,13 +1,13 @@
 """Opening a corpus, the sample drawn from it, and what a table has in another column beside its sentences."""
 
 import contextlib
-import functools
 import hashlib
 import itertools
 import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -112,17 +112,17 @@ class Whole:
         rank = np.arange(max(start, N_SHUFFLED), min(stop, self._n)) - N_SHUFFLED  # among those that were not shuffled
         return first + self._files.column(rank + np.searchsorted(self._n_before, rank, side="right"), "sentence")
 
-    @functools.cached_property
+    @cached_property
     def _n_before(self) -> NDArray[np.intp]:
         """How many sentences that were not shuffled come before each that was, in the order of the corpus."""
         numbers = np.sort(self._order)
         return numbers - np.arange(len(numbers))
 
-    @functools.cached_property
+    @cached_property
     def _order(self) -> NDArray[np.intp]:
         return shuffled(self._n, self._seed)
 
-    @functools.cached_property
+    @cached_property
     def _first(self) -> list[str]:
         """The shuffled sentences: they lie all over the file, which is read once for all of them."""
         return self._files.column(self._order, "sentence")
@@ -218,8 +218,9 @@ def _kept_files(split: Split, corpus: Corpus, folder: Path, progress: Progress) 
                     n_before = n_batches_before(unfinished, name)  # what was cut before a cancellation is not cut again
                     texts = itertools.islice(split.reader.all_texts(number, column, progress), n_before, None)
                     sentences = (segmentation.sentences(some, cut=cut) for some in texts)
-                    kept = functools.partial(write_sentences, unfinished=unfinished, n_before=n_before)
-                    kept(sentences, path, column=column, cut=cut, name=name)
+                    write_sentences(
+                        sentences, path, column=column, cut=cut, name=name, unfinished=unfinished, n_before=n_before
+                    )
                     is_idle = False
 
 
@@ -276,7 +277,7 @@ class Sample:
         """The sentences at positions from `start` to `stop`; raises CorpusError where they can no longer be read."""
         return self.sentences[start:stop] if self.whole is None else self.whole.read(start, stop)
 
-    @functools.cached_property
+    @cached_property
     def clusters(self) -> NDArray[np.intp]:
         """The cluster of sentences that are the same or nearly, of each: intp (n,), as `clusters_of` numbers them."""
         return clusters_of(self.sentences)

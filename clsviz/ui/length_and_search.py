@@ -228,7 +228,7 @@ def _show() -> None:
                 _downloads(experiment, asked.found, test, similarity)
     if test is None or asked is None or asked.found is None:
         return
-    show(test, similarity)
+    _show_cards(test, similarity)
     extras["similarity"] = similarity.value if similarity is SimilarityFunction.DOT else ""
     extras["searches"] = "FILE" if judged else ""
 
@@ -308,7 +308,7 @@ def _downloads(experiment: Experiment, found: Found, test: SearchTest, similarit
             "Table", name, lambda: export.search.table(test, similarity), lambda: share.about(experiment, found)
         )
         if of.correction is not None:
-            text = as_json(of.correction).encode()
+            text = _as_json(of.correction).encode()
             _download("Correction (JSON)", lambda: text, f"{name}-correction.json", "application/json")
 
     share.menu(draw, 4)
@@ -324,13 +324,13 @@ _MARKED = "background-color: rgba(212, 160, 23, 0.2)"
 """Of the right text, in both themes."""
 
 
-def as_json(correction: Correction) -> str:
+def _as_json(correction: Correction) -> str:
     """A correction for a program to read."""
     of = {"fix": correction.fix, "formula": correction.formula, "coefficients": dict(correction.coefficients)}
     return json.dumps(of, indent=2, ensure_ascii=False)
 
 
-def show(test: SearchTest, similarity: SimilarityFunction) -> None:
+def _show_cards(test: SearchTest, similarity: SimilarityFunction) -> None:
     """What else is known: each with its finding as its title."""
     of, cards = test.consequences[similarity], words.search_cards
     if (correction := of.correction) is not None:
@@ -353,7 +353,7 @@ def _show_correction(correction: Correction) -> None:
     st.code(correction.formula, language=None, wrap_lines=True)
     st.code(words.search.python_lines(correction), language="python")
     if correction.coefficients:
-        st.code(as_json(correction), language="json")
+        st.code(_as_json(correction), language="json")
 
 
 def _show_example(example: Example, number: int) -> None:

@@ -16,7 +16,7 @@ from clsviz.analysis.typed import EXAMPLE, TypedSentences
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.jobs import RATE_OF_VECTORS, Found, MeasuringJob, State, kind_of_norms, measurement_key
-from clsviz.measurements import POOLED, Kind
+from clsviz.measurements import Kind
 from clsviz.settings import Lengths, Pooling, Precision, printable
 from clsviz.sources import models
 from clsviz.statistics import similarity
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 PAGE = "try-a-sentence"
 
-_POOLINGS = (*POOLED, Pooling.POOLER)
+_POOLINGS = list(Pooling)
 
 _NOTHING_YET = {
     State.WAITING: "Press Measure. The model or the corpus has to be downloaded or built first.",

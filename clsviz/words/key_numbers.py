@@ -22,12 +22,12 @@ def in_numbers(shown: "ViewData", experiment: Experiment, n_sampled: int, shape:
     fit = shown.fit
     if fit is None:
         return "" if shown.is_constant else shown.problem
-    direction, parts = "", list[str]()
+    direction = ""
     if fit.r_squared_interval[0] > 0:
         direction = ", rising" if fit.slope > 0 else ", falling"
     lengths = f"{shown.distinct_lengths[0]:,}–{shown.distinct_lengths[-1]:,} {experiment.unit}"
-    if fit.n_clusters >= FEWEST:
-        parts = [f"Straight line{direction}: {_shares(fit.r_squared, fit.r_squared_interval, shown)}"]
+    line = f"Straight line{direction}: {_shares(fit.r_squared, fit.r_squared_interval, shown)}"
+    parts = [line] if fit.n_clusters >= FEWEST else []
     if shape is not None and shape.curve_r_squared > max(shape.curve_null, 0):
         parts.append(f"smooth curve: {share(shape.curve_r_squared)}")
     if shape is not None and not math.isnan(shape.spread_ratio):

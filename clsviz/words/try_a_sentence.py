@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clsviz.analysis import CorpusContext, Missing
+from clsviz.analysis import CorpusContext
 from clsviz.analysis.typed import MOST_WORDS, TypedSentences
 from clsviz.experiment import Experiment, View
 from clsviz.settings import Pooling
@@ -21,12 +21,6 @@ _TRAINED_ON_MEANS = ("minilm", "all-mpnet-base-v2")
 
 
 _LONGEST_QUOTE = 90
-
-
-_MISSING = {
-    Missing.PRECISION: "In fast precision the error exceeds the variation of the corpus’s norms. Choose exact "
-    "precision to see them.",
-}
 
 
 def quoted(sentence: str, most: int = _LONGEST_QUOTE) -> str:
@@ -47,7 +41,7 @@ def headline(typed: TypedSentences, at: int, corpus: CorpusContext | None, view:
     if corpus is None:
         return "Nothing to compare with: the corpus is not measured yet."
     if corpus.norms is None:
-        return f"Nothing to compare with: {_MISSING_IN_SHORT[corpus.missing]}." if corpus.missing else ""
+        return "Nothing to compare with: in fast precision the error exceeds the variation of the norms."
     found = percentile_at_length(typed.length(at, view), typed.norm(at, view), corpus.lengths, corpus.norms)
     if found is None:
         return "Nothing to compare with: too few corpus sentences are about as long."
@@ -77,16 +71,6 @@ def numbers(typed: TypedSentences, at: int, corpus: CorpusContext | None, view: 
             mean, sd = float(corpus.norms.mean(dtype=float)), float(corpus.norms.std(dtype=float))
             parts.append(f"standard deviation of all norms {number(sd, digits=2)}, around {number(mean, digits=4)}")
     return " · ".join(parts)
-
-
-def missing(corpus: CorpusContext) -> str:
-    """Why the corpus's norms cannot be shown and what to do about it, or ""."""
-    return _MISSING[corpus.missing] if corpus.missing else ""
-
-
-_MISSING_IN_SHORT = {
-    Missing.PRECISION: "in fast precision the error exceeds the variation of the norms",
-}
 
 
 def similarity(similarity: float, view: View, percent: float | None = None) -> str:
@@ -161,8 +145,9 @@ def growth_note(corpus: CorpusContext | None, length_cutoff: int, *, has_band: b
     """How sentences are grown, and why the corpus has no band where it has none."""
     text = f"Words are separated by white space; only the first {MOST_WORDS} are used. The seed determines how they "
     text += "are shuffled."
-    if corpus is not None and corpus.missing:
-        text += f" {missing(corpus)}"
+    if corpus is not None and corpus.norms is None:
+        text += " In fast precision the error exceeds the variation of the corpus’s norms. Choose exact precision to "
+        text += "see them."
     elif corpus is not None and not has_band:
         text += f" {_too_few(corpus, length_cutoff)}"
     return text

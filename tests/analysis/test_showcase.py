@@ -170,6 +170,6 @@ def test_the_examples_are_what_the_model_makes_of_them(minilm_encoder: Encoder) 
 
 def test_every_view_that_is_offered_is_read(tmp_path: Path) -> None:
     found = shipped(tmp_path, Kind.VECTORS)
-    for view in [*showcase.views(6, showcase.POOLINGS), *showcase.controls()]:
+    for view in [*showcase.views(6, [*Pooling]), *showcase.controls()]:
         assert result_key("profiles", found, view=view.of_all_vectors) in CACHE
         assert result_key("norm_breakdown", found, view=view) in CACHE

@@ -76,13 +76,11 @@ def page() -> None:
         lacks_vectors = jobs.lack_vectors(compared.vectors, compared.norms, experiment)
         return session.experiment(), st.session_state.axes, lacks_vectors
 
-    of_searches, is_first = searches.ask(compared.names, experiment), True
+    of_searches = searches.ask(compared.names, experiment)
 
     def draw() -> None:
-        nonlocal of_searches, is_first
-        if not is_first:
-            of_searches = searches.ask(compared.names, experiment)
-        is_first = False
+        nonlocal of_searches
+        of_searches = searches.ask(compared.names, experiment)
         _show(compared, experiment, query, shallowest, poolings, of_searches)
 
     def is_active() -> bool:
