@@ -85,10 +85,8 @@ def main() -> None:
             is_default = experiment == DEFAULT
             read_norms(of_norms, [*views(of_norms.measurements.n_layers, (Pooling.CLS, Pooling.POOLER)), *controls()])
             read_means(of_means)
-            n_layers = of_vectors.measurements.n_layers
-            read_vectors(
-                of_vectors, [*views(n_layers, [*Pooling]), *controls()] if is_default else views(0, [*Pooling])
-            )
+            every = [*views(of_vectors.measurements.n_layers, [*Pooling]), *controls()]
+            read_vectors(of_vectors, every if is_default else views(0, [*Pooling]))
             read_searches(of_norms.weights, elsewhere, encoders)
             if is_default:
                 read_similarity(of_vectors, elsewhere, encoders)
