@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 from support.browser import SMALL, measured, settle
 
 PLOT = "document.querySelector('.st-key-scatter .js-plotly-plot')"
@@ -30,11 +30,15 @@ def phone(browser: Browser) -> Iterator[BrowserContext]:
     context.close()
 
 
-def drag(finger: CDPSession, x: float, y: float, right: float, down: float) -> None:
+def drag(page: Page, x: float, y: float, right: float, down: float) -> None:
+    """A finger that rests before it leaves: a page that went on scrolling would swallow the next tap."""
+    finger = page.context.new_cdp_session(page)
     finger.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
     for step in range(1, 11):
         at = {"x": x + right * step / 10, "y": y + down * step / 10}
         finger.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [at]})
+    page.wait_for_timeout(200)
+    finger.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [at]})
     finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
@@ -48,11 +52,11 @@ def test_a_finger_scrolls_the_page_a_tap_reads_a_sentence_and_a_lasso_is_there_w
     page = phone.new_page()
     page.goto(server + SMALL)
     measured(page)
-    finger, before = phone.new_cdp_session(page), ends_of_axes(page)
+    before = ends_of_axes(page)
     picture = page.locator(".st-key-scatter .nsewdrag").first
     box = picture.bounding_box()
     assert box is not None
-    drag(finger, box["x"] + 100, box["y"] + 200, 0, -200)
+    drag(page, box["x"] + 100, box["y"] + 200, 0, -200)
     settle(page)
     after = picture.bounding_box()
     assert after is not None
@@ -68,7 +72,7 @@ def test_a_finger_scrolls_the_page_a_tap_reads_a_sentence_and_a_lasso_is_there_w
     picture.scroll_into_view_if_needed()
     box = picture.bounding_box()
     assert box is not None
-    drag(finger, box["x"] + 20, box["y"] + 60, 120, 120)
+    drag(page, box["x"] + 20, box["y"] + 60, 120, 120)
     expect(page.get_by_text(re.compile(r"^[\d,]+ selected · "))).to_be_visible()
     assert ends_of_axes(page) == before
 
@@ -77,7 +81,6 @@ def test_a_finger_scrolls_the_page_a_tap_reads_a_sentence_and_a_lasso_is_there_w
 def test_a_finger_on_any_chart_scrolls_the_page(phone: BrowserContext, server: str, path: str) -> None:
     page = phone.new_page()
     page.goto(f"{server}{path}")
-    finger = phone.new_cdp_session(page)
     for key in CHARTS[path]:
         if key in BOXES:
             page.locator(f".st-key-{BOXES[key]} summary").tap()
@@ -89,7 +92,7 @@ def test_a_finger_on_any_chart_scrolls_the_page(phone: BrowserContext, server: s
         plot = f"document.querySelector('.st-key-{key} .js-plotly-plot')"
         box, before = picture.bounding_box(), ends_of_axes(page, plot)
         assert box is not None
-        drag(finger, box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, 0, 150)
+        drag(page, box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, 0, 150)
         settle(page)
         after = picture.bounding_box()
         assert after is not None
