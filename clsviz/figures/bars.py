@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from clsviz.figures.style import LONGEST_NAME, SMALL, Floats, Palette, arrange, hover_label, label_beside, short_name
-from clsviz.statistics.exposure import Ranking
+from clsviz.statistics.exposure import FAIR, Ranking
 from clsviz.words import number
 
 
@@ -112,7 +112,7 @@ def way_of_cls(groups: pd.DataFrame, norms: Sequence[tuple[str, float]], palette
     figure.update_yaxes(fixedrange=True, range=[-0.5, len(rows) - 0.5], **axis)
     figure.update_xaxes(fixedrange=True)
     figure.update_xaxes(title="Norm of [CLS] after it", range=[0, 1.25 * longest], row=1, col=1)
-    figure.update_xaxes(title="Weights<br>(dark: attention)", tickformat="~s", nticks=4, row=1, col=2)
+    figure.update_xaxes(title="Weights<br>(attention first)", tickformat="~s", nticks=4, row=1, col=2)
     return figure.update_layout(
         barmode="stack",
         bargap=0.25,
@@ -145,7 +145,7 @@ SEARCH_HEIGHT = 520
 LEAST_EXPOSURE = 0.02
 """What is less is drawn there: 0 has no place on a logarithmic axis."""
 
-TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5)
 
 _BELOW = 0.32
 """The share of the height that recall takes."""
@@ -247,6 +247,7 @@ def exposure_by_fifth(
     ticks = [span.replace("–", "–<br>") if len(span) > _LONGEST_SPAN else span for span in spans]
     figure.update_xaxes(tickvals=[*spans], ticktext=ticks)
     figure.add_hline(y=1, line={"color": palette.summary, "width": 1, "dash": "dot"}, row=1, col=1)
+    figure.add_hrect(*FAIR, fillcolor=palette.summary, opacity=0.12, line_width=0, layer="below", row=1, col=1)
     last = [next((value for value in row.exposure[::-1] if value is not None), None) for row in rows]
     labels = [
         (short_name(row.name, LONGEST_NAME), math.log10(max(value or 1.0, LEAST_EXPOSURE)), colour)

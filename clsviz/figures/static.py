@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from clsviz.figures.bars import LEAST_EXPOSURE, TICKS, ByFifth
 from clsviz.figures.style import Palette, apart, least_range
+from clsviz.statistics.exposure import FAIR
 from clsviz.statistics.intervals import LEAST_TOLD
 
 if TYPE_CHECKING:
@@ -180,6 +181,7 @@ def _draw_exposures(
     below = figure.add_axes((left, 0.145, width, 0.3 * room), sharex=above)
     above.set_yscale("log")
     above.axhline(1, color=palette.summary, linewidth=1, linestyle=":")
+    above.axhspan(*FAIR, color=palette.summary, alpha=0.12, linewidth=0)
     colours = (palette.points, palette.line, palette.summary, palette.own, palette.other)
     for row, colour in zip(drawn.rows, colours, strict=False):
         style = "--" if row.name.startswith("BM25") else "-"

@@ -75,6 +75,12 @@ class Fifth:
         return FAIR[0] <= low and high <= FAIR[1]
 
     @property
+    def is_not_one(self) -> bool:
+        """Whether its interval leaves out 1."""
+        low, high = self.exposure_interval or (0.0, math.inf)
+        return not low <= 1 <= high
+
+    @property
     def is_undecided(self) -> bool:
         """Whether there are too few searches to tell: no interval, or one that says little."""
         low, high = self.exposure_interval or (0.0, math.inf)

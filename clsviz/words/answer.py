@@ -124,14 +124,11 @@ def answer(shown: "ViewData", experiment: Experiment, shape: "Shape | None" = No
 
 
 def answer_so_far(shown: "ViewData") -> str:
-    """The headline while more sentences are measured: no verdict, which more of them might change."""
+    """The headline while more sentences are measured: no verdict, which more of them, or a curve, might change."""
     fit = shown.fit
     if fit is None or fit.n_clusters < FEW_SENTENCES:
         return "Measuring: there are too few sentences so far to say."
-    if fit.r_squared_interval[0] > 0:
-        line = share_in_short(fit.r_squared)
-        return f"Measuring: so far, a straight line accounts for {line} of the differences between norms."
-    return "Measuring: so far, no straight trend stands out."
+    return "Measuring: the answer comes when all sentences are in."
 
 
 def in_words(value: float) -> str:

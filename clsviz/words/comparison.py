@@ -103,15 +103,15 @@ def fifths(rows: Sequence[Row]) -> list[str]:
     return spans[0] if all(one == spans[0] for one in spans) else [name.capitalize() for name in search.FIFTHS]
 
 
-def about_searches(rows: Sequence[Row]) -> str:
-    """What the picture of searches shows; which models are not tested."""
+def about_searches(rows: Sequence[Row], corpus: str) -> str:
+    """What the picture of searches in a corpus shows, by its label; which models are not tested."""
     test = next((row.search for row in rows if row.search is not None), None)
     problems = [row.search_problem for row in rows if row.search_problem]
     if test is None:
         return f"No search was tested: {problems[0]}" if problems else "No search is tested yet."
     text = (
-        f"Search: {test.n_searches:,} searches {search.SEARCHES[test.task]}, by cosine of mean-pooled vectors. "
-        "Exposure 1 is fair."
+        f"Search: {test.n_searches:,} searches {search.SEARCHES[test.task]} in {corpus}, by cosine of mean-pooled "
+        "vectors. Exposure 1 is fair."
     )
     lacking = [row.label for row in rows if row.search is None]
     return f"{text} Not tested: {', '.join(lacking)}." if lacking else text

@@ -92,28 +92,17 @@ def in_numbers(profile: Profile | None, experiment: Experiment) -> str:
         return ""
     used = f"{counted(profile.n, profile.n_different)} under {experiment.length_cutoff} {cutoff_unit(experiment)}"
     pooling = experiment.pooling
-    best, last = profile.best_of(pooling), profile.get(pooling, None, Readout.VECTOR)
-    if profile.n_different < FEW_SENTENCES or best is None:
+    last = profile.get(pooling, None, Readout.VECTOR)
+    if profile.n_different < FEW_SENTENCES or profile.best_of(pooling) is None:
         return used
     norm = profile.get(pooling, None, Readout.NORM)
     is_one = profile.is_of_one_vector or pooling is Pooling.POOLER
     is_last, is_norm = last is not None and last.r_squared is not None, norm is not None and norm.r_squared is not None
-    r_squared = {
-        "" if is_one else " at best": best,
-        **({" after the last layer": last} if is_last and not is_one else {}),
-        " of the norm" if is_one else " of the last norm": norm if is_norm else None,
-    }
     parts = [
         f"{_short(last.error)} {experiment.unit} after the last layer" if last and is_last and not is_one else "",
         f"guessing {_short(profile.guess_error)}",
         f"a line on the {'' if is_one else 'last '}norm {_short(norm.error)}" if norm and is_norm else "",
-        "R² " + ", ".join(f"{_rounded(of)}{name}" for name, of in r_squared.items() if of),
         used,
         "near-duplicates are not grouped" if experiment.near_duplicates is NearDuplicates.INDEPENDENT else "",
     ]
     return " · ".join(filter(None, parts))
-
-
-def _rounded(reading: Reading) -> str:
-    value = round(known(reading), 3) + 0.0  # never −0
-    return "below 0" if value < 0 else f"{value:.3f}"

@@ -74,12 +74,17 @@ def counted(found: "Corpus | Preview", corpus: Corpus | None = None) -> str:
     """How many sentences a file holds, or its beginning; corpus: what is known of all of it, if it was read."""
     if isinstance(found, Corpus):
         return numbers.counted(found.n_sentences or 0)
-    if corpus is not None and corpus.n_sentences and corpus.selection == found.selection:
-        return numbers.counted(corpus.n_sentences)
+    if n := n_known(found, corpus):
+        return numbers.counted(n)
     sentences = numbers.counted(len(found.sentences))
-    if found.is_whole:
-        return sentences
     return f"{sentences} in the first {sum(map(len, found.sentences)) / 1e6:.1f} MB of its text"
+
+
+def n_known(preview: "Preview", corpus: Corpus | None = None) -> int:
+    """How many sentences a file holds, 0 while only its beginning was read; corpus: what is known of all of it."""
+    if corpus is not None and corpus.n_sentences and corpus.selection == preview.selection:
+        return corpus.n_sentences
+    return len(preview.sentences) if preview.is_whole else 0
 
 
 def lengths(preview: "Preview") -> str:

@@ -48,7 +48,8 @@ _DO = {
 }
 
 ABOUT_EXPOSURE = (
-    "Exposure: how often texts of a length are found, over how often they are right. 1 is fair; bars are 95% intervals."
+    "Exposure: how often texts of a length are found, over how often they are right. 1 is fair; what is shaded, 0.8 to "
+    "1.25, nearly so; bars are 95% intervals."
 )
 
 HOW_TO_READ = """\
@@ -93,6 +94,8 @@ def verdict(test: SearchTest, similarity: SimilarityFunction = SimilarityFunctio
         return f"Yes, but not clearly more than word matching: {_share(ranking, standing_out)}."
     if all(fifth.is_fair for fifth in ranking.fifths):
         return f"Hardly: {BY[similarity]}, texts of every length are found about as often as they are right."
+    if besides := [fifth for fifth in ranking.fifths if fifth.is_not_one]:
+        return f"At most a little: {BY[similarity]}, {_share(ranking, besides)}."
     return f"No sign of it: {BY[similarity]}, no length is clearly found too often."
 
 
@@ -107,14 +110,14 @@ def cannot_tell(reason: str) -> str:
 
 
 def _share(ranking: Ranking, fifths: list[Fifth]) -> str:
-    """Of these fifths, the one that takes most beyond its share, or else the one that takes least of it."""
+    """Of these fifths, whose intervals leave out 1, the one that takes most beyond its share, else the least."""
 
     def exposure(fifth: Fifth) -> float:
-        assert fifth.exposure is not None  # it stands out
+        assert fifth.exposure is not None  # it has an interval
         return fifth.exposure
 
     favoured = max(fifths, key=exposure)
-    if favoured.stands_out > 0:
+    if exposure(favoured) > 1:
         return f"the {_name(ranking, favoured)} fifth takes {exposure(favoured):.2g} times its share"
     neglected = min(fifths, key=exposure)
     times = f"{exposure(neglected):.2g}" if exposure(neglected) >= 0.01 else "under 0.01"
@@ -149,11 +152,11 @@ def advice(advice: Advice) -> str:
         return "Leave it."
     before, after = f"{advice.recall_before:.0%}", f"{advice.recall_after:.0%}"
     if before == after:
-        change = f"recall stays at {after}"
+        change = f"on held-out searches, recall stays at {after}"
     elif (advice.recall_after or 0) > (advice.recall_before or 0):
-        change = f"recall rises from {before} to {after}"
+        change = f"on held-out searches, recall rises from {before} to {after}"
     else:
-        change = f"recall falls from {before} to {after}"
+        change = f"on held-out searches, recall falls from {before} to {after}"
     if advice.costs:
         return f"{_DO[advice.fix]} only if lengths must be found alike: {change}."
     return f"{_DO[advice.fix]}: {change}."

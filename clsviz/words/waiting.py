@@ -19,6 +19,10 @@ def for_points(job: MeasuringJob, n_ahead: int | None = None) -> str:
         return "See above how your file is read. Press Measure when its sentences look right."
     if job.state is State.WAITING and (needed := _needed(job)):
         return f"{needed} Press Measure to start."
+    if job.state is State.WAITING and job.cost and job.cost.seconds and not job.cost.megabytes:
+        return (
+            f"Press Measure to start. This takes about {duration(job.cost.seconds)}, so it does not start on its own."
+        )
     if job.state is State.WAITING:
         return "Press Measure to start. This takes a while or needs a download, so it does not start on its own."
     if job.state is State.FAILED:

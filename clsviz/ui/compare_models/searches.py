@@ -34,11 +34,13 @@ def with_searches(rows: Sequence[Row], jobs: Sequence[SearchJobs]) -> list[Row]:
 
 def show(rows: Sequence[Row], jobs: Sequence[SearchJobs], height: int) -> None:
     """What the searches are of, the picture of those that are tested, and a button for the others."""
-    st.caption(escape(words.comparison.about_searches(rows)))
+    corpus = next((job.asked.work.result.corpus.label for job in jobs if job.asked.work.result), "")
+    about = words.comparison.about_searches(rows, corpus)
+    st.caption(escape(about))
     if any(row.search for row in rows):
         lines = figures.by_fifth(words.comparison.rankings(rows))
         figure = figures.exposure_by_fifth(lines, words.comparison.fifths(rows), chart.palette(), height=height)
-        plot.show(figure, key="searches", alt=words.comparison.about_searches(rows), height=height)
+        plot.show(figure, key="searches", alt=about, height=height)
     waiting = [(row, job) for row, job in zip(rows, jobs, strict=True) if job.asked.work.result and not job.is_done]
     active = [(row, job) for row, job in waiting if job.is_active]
     if active:

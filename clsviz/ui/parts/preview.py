@@ -9,7 +9,7 @@ from clsviz import figures, words
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
 from clsviz.jobs import Found, MeasuringJob, State
-from clsviz.settings import Reading, Segmentation
+from clsviz.settings import ALL, Reading, Segmentation
 from clsviz.sources import catalogue, files, local_files
 from clsviz.sources.local_files import Preview
 from clsviz.sources.segmentation import LONG_TEXT
@@ -94,7 +94,8 @@ def _show(job: MeasuringJob) -> None:
             _controls(is_plain=preview.selection.reading is not Reading.AUTO)
             if job.state is not State.FAILED:  # or else the error has a button beside it
                 cost = f" · about {words.duration(job.cost.seconds)}" if job.cost else ""
-                label = f"Measure{cost}"
+                n, n_sampled = words.reading.n_known(preview, job.work.corpus), job.work.experiment.sample_size
+                label = f"Measure {n_sampled:,} of them{cost}" if n > n_sampled != ALL else f"Measure{cost}"
                 icon = ":material/play_arrow:"
                 st.button(label, icon=icon, type="primary", key="measure", on_click=_measure, args=[job])
         _examples(preview)
