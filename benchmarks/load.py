@@ -33,7 +33,6 @@ from benchmarks import load_table
 from benchmarks.load_table import Report, Row
 from benchmarks.visited import Held, Server, Stored, Visitors, Watch, serve, stored
 from benchmarks.visitors import Met, Visit
-from clsviz.limits import PUBLIC
 
 MEASURED = "clsviz_sentences_measured_total"
 
@@ -202,8 +201,8 @@ def measure(sizes: Sizes, only: Sequence[str], folder: Path) -> Report:
         for row in rows:
             print(f"{row.name}: {row.value}{' (WRONG)' if row.is_wrong else ''}", file=sys.stderr, flush=True)
 
-    environment = {"CLSVIZ_LIMIT_RECONNECT_SECONDS": "1"} if sizes.left_seconds < PUBLIC.reconnect_seconds else {}
-    with Visitors() as visitors, serve(folder, **environment) as server:
+    kept = str(max(1, int(sizes.left_seconds / 2)))  # seconds, so that those who left are let go of meanwhile
+    with Visitors() as visitors, serve(folder, STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL=kept) as server:
         load = Load(sizes, visitors, folder)
         load.warm(server)
         time.sleep(sizes.left_seconds if "left" in only else 0)

@@ -31,7 +31,6 @@ class Limits:
     requests_per_minute, previews_per_minute: how many answers a visitor gets in a minute, and how many of them may be
         pictures and summaries of links, which take a third of a second each; None: any number.
     trusted_proxies: how many proxies before this server are believed when they say whom they forward.
-    reconnect_seconds: how long what a visitor did is kept for when their browser, which lost the connection, is back.
     upload_bytes, unpacked_bytes: the largest file that can be uploaded, and the most that it may hold when unpacked.
     upload_memory_bytes: how large the uploads may become together that are in memory; those that were there longest are
         dropped, of which the store has a copy by then. None means as they will.
@@ -51,7 +50,6 @@ class Limits:
     requests_per_minute: int | None
     previews_per_minute: int | None
     trusted_proxies: int
-    reconnect_seconds: float
     upload_bytes: int
     unpacked_bytes: int
     upload_memory_bytes: int | None
@@ -72,7 +70,6 @@ LOCAL = Limits(
     requests_per_minute=None,
     previews_per_minute=None,
     trusted_proxies=0,
-    reconnect_seconds=100.0,
     upload_bytes=200 * 2**20,
     unpacked_bytes=2 * 2**30,
     upload_memory_bytes=None,
@@ -92,7 +89,6 @@ PUBLIC = Limits(
     requests_per_minute=1_200,
     previews_per_minute=60,
     trusted_proxies=0,
-    reconnect_seconds=30.0,
     upload_bytes=20 * 2**20,
     unpacked_bytes=200 * 2**20,
     upload_memory_bytes=200 * 2**20,
