@@ -29,8 +29,7 @@ def in_numbers(shown: "ViewData", experiment: Experiment, n_sampled: int, shape:
     line = f"Straight line{direction}: {_shares(fit.r_squared, fit.r_squared_interval, shown)}"
     parts = [line] if fit.n_clusters >= FEWEST else []
     if shape is not None and shape.curve_r_squared > max(shape.curve_null, 0):
-        by_chance = "under 0.1%" if shape.curve_null < 0.001 else f"up to {share(shape.curve_null)}"
-        parts.append(f"smooth curve: {share(shape.curve_r_squared)} (by chance {by_chance})")
+        parts.append(f"smooth curve: {share(shape.curve_r_squared)}")
     if shape is not None and not math.isnan(shape.spread_ratio):
         times = f"{shape.spread_ratio:.{1 if shape.spread_ratio >= 1 else 2}f}"
         parts.append(f"spread, shortest against longest fifth: {times}×")

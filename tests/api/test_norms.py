@@ -33,7 +33,7 @@ def test_the_summary_and_the_answer_tell_the_same_line(result: clsviz.NormResult
     most = max(result.fit().r_squared, summary["curve_r_squared"])
     assert f"accounts for {100 * most:.0f}% of the differences between norms" in result.answer
     assert result.in_numbers.startswith(f"Straight line, rising: {100 * result.fit().r_squared:.1f}% (95% interval ")
-    assert f" · smooth curve: {100 * summary['curve_r_squared']:.1f}% (by chance " in result.in_numbers
+    assert f" · smooth curve: {100 * summary['curve_r_squared']:.1f}% · " in result.in_numbers
     assert f" · {result.fit().n} of 200 sentences, " in result.in_numbers
     assert result.answer in repr(result)
     assert result.notes == []
