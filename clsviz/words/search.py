@@ -2,7 +2,7 @@
 
 from clsviz.analysis.search_test import Advice, Correction, SearchTest
 from clsviz.settings import Fix, Pooling, SimilarityFunction, Task
-from clsviz.statistics.exposure import N_PLACES, Fifth, Ranking
+from clsviz.statistics.exposure import FAIR, N_PLACES, Fifth, Ranking
 from clsviz.words.labels import POOLINGS
 from clsviz.words.numbers import counted
 from clsviz.words.similarity import span
@@ -48,8 +48,8 @@ _DO = {
 }
 
 ABOUT_EXPOSURE = (
-    "Exposure: how often texts of a length are found, over how often they are right. 1 is fair; what is shaded, 0.8 to "
-    "1.25, nearly so; bars are 95% intervals."
+    "Exposure: how often texts of a length are found, over how often they are right. 1 is fair; what is shaded, "
+    f"{FAIR[0]} to {FAIR[1]}, nearly so; bars are 95% intervals."
 )
 
 HOW_TO_READ = """\
@@ -152,14 +152,14 @@ def advice(advice: Advice) -> str:
         return "Leave it."
     before, after = f"{advice.recall_before:.0%}", f"{advice.recall_after:.0%}"
     if before == after:
-        change = f"on held-out searches, recall stays at {after}"
+        change = f"recall stays at {after}"
     elif (advice.recall_after or 0) > (advice.recall_before or 0):
-        change = f"on held-out searches, recall rises from {before} to {after}"
+        change = f"recall rises from {before} to {after}"
     else:
-        change = f"on held-out searches, recall falls from {before} to {after}"
+        change = f"recall falls from {before} to {after}"
     if advice.costs:
-        return f"{_DO[advice.fix]} only if lengths must be found alike: {change}."
-    return f"{_DO[advice.fix]}: {change}."
+        return f"{_DO[advice.fix]} only if lengths must be found alike: on held-out searches, {change}."
+    return f"{_DO[advice.fix]}: on held-out searches, {change}."
 
 
 def ranker(pooling: Pooling, similarity: SimilarityFunction) -> str:

@@ -41,9 +41,7 @@ def test_the_verdict_and_the_advice_are_the_truth(result: clsviz.SearchTestResul
     test = result.test
     assert result.answer.startswith("Yes: by dot product, the shortest fifth takes ")
     assert result.advice.startswith("Normalise your vectors: on held-out searches, recall rises from ")
-    assert words.search.verdict(test, COSINE).startswith(
-        ("Hardly: by cosine", "No sign of it: by cosine", "At most a little: by cosine")
-    )
+    assert words.search.verdict(test, COSINE).startswith(("Hardly: by cosine", "No sign of it: by cosine"))
     dot, cosine = (test.ranking(similarity) for similarity in (DOT, COSINE))
     assert cosine.recall_at_10 > 0.8 > dot.recall_at_10
     fixes = test.consequences[DOT].fixes
