@@ -7,7 +7,7 @@
 >>> len(result.table())
 300
 
-Every failure that you can mend is a ClsvizError, whose message says what failed and what to do:
+Every failure that you can fix is a ClsvizError, whose message says what failed and what to do:
 
 >>> try:
 ...     clsviz.measure("minilm", "python-docs", n=300, layer=7)

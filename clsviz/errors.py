@@ -1,4 +1,4 @@
-"""What can go wrong in a way that the user can mend: each message says what failed, with which value, and what to do.
+"""What can go wrong in a way that the user can fix: each message says what failed, with which value, and what to do.
 
 ClsvizError             subject
 ├── SettingError        settings   a setting has a value that it cannot have

@@ -44,7 +44,7 @@ def test_dimensions_without_gain_hold_the_bias_in_every_part_and_predict_nothing
     gain, bias = random.uniform(0.5, 2, width), random.normal(size=width)
     gain[5], bias[5], gain[6], bias[6] = 5e-33, 2e-33, 1.5e-9, 0.05
     exact = (gain * z + bias).astype(np.float32)
-    pooled = np.stack([np.stack([random.normal(size=(n, width)).astype(np.float32), exact])] * 3)
+    pooled = np.stack([np.stack([random.normal(size=(n, width)).astype(np.float32), exact])] * len(POOLED))
     layer_norms = np.full((2, 2, width), np.nan, np.float32)
     layer_norms[1] = gain, bias
     pack = [

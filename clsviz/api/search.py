@@ -300,6 +300,9 @@ def search_test_vectors(
     places = [[int(of)] if np.ndim(of) == 0 else [*map(int, of)] for of in right]  # type: ignore[arg-type]
     if of_texts.ndim != 2 or len(there) != len(of_texts):
         raise CorpusError(f"There are {len(there):,} texts, and vectors of the shape {of_texts.shape}.")
+    lengths = np.array([len(text.split()) for text in there] if n_tokens is None else n_tokens, np.int32)
+    if lengths.shape != (len(there),):
+        raise CorpusError(f"There are {len(there):,} texts and {lengths.size:,} n_tokens.")
     if of_queries.ndim != 2 or not len(asked) == len(of_queries) == len(places):
         raise CorpusError(
             f"There are {len(asked):,} queries, {len(places):,} lists of right texts, and vectors of the shape "
@@ -307,18 +310,14 @@ def search_test_vectors(
         )
     if of_texts.shape[1] != of_queries.shape[1]:
         raise CorpusError(f"Texts have {of_texts.shape[1]:,} dimensions, queries {of_queries.shape[1]:,}.")
-    if not (np.isfinite(of_texts).all() and np.isfinite(of_queries).all()):
-        raise CorpusError("The vectors hold numbers that are not finite. Leave them out.")
+    for name, of in {"vectors": of_texts, "query_vectors": of_queries}.items():
+        if len(wrong := np.flatnonzero(~np.isfinite(of).all(axis=1))):
+            raise CorpusError(f"{name}[{wrong[0]}] has NaN, infinity, or a number too large for float32. Leave it out.")
     if any(not of or min(of) < 0 or max(of) >= len(there) for of in places):
         raise CorpusError(f"Each query needs right texts, which are numbers from 0 to {len(there) - 1:,}.")
     rows = [(query, {there[place] for place in of}) for query, of in zip(asked, places, strict=True)]
     found = searches.of_right_texts(Task.JUDGED, rows, there, Selection(corpus="own vectors"), "Own vectors")
-    own = _OwnVectors(
-        np.array([len(text.split()) for text in there] if n_tokens is None else n_tokens, np.int32),
-        np.zeros(len(there), np.bool_),
-        of_texts,
-        of_queries,
-    )
+    own = _OwnVectors(lengths, np.zeros(len(there), np.bool_), of_texts, of_queries)
     with Bar(progress) as bar:
         test = tests.run(found, own, Pooling.CLS, None, bar, length_power=length_power)
     return SearchTestResult(test, parse_similarity(similarity), found)

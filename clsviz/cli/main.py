@@ -65,7 +65,7 @@ def _fill_in() -> None:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status: 2 where the user can mend what went wrong."""
+    """Run the command line and return its exit status: 2 where the user can fix what went wrong."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a character that it cannot write appears as its code
             stream.reconfigure(errors="backslashreplace")

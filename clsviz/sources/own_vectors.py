@@ -448,17 +448,19 @@ def checked(
     with np.errstate(over="ignore"):
         numbers = np.ascontiguousarray(values, np.float32)
         is_finite = np.isfinite(numbers if numbers.ndim == 1 else np.linalg.norm(numbers, axis=1))
-    _refuse(~is_finite, name, n_before, "a number that is not finite, or too large for float32")
+    _refuse(~is_finite, name, n_before, "NaN, infinity, or a number too large for float32")
     if numbers.ndim == 1:
         _refuse(numbers < 0, name, n_before, "a norm below 0")
     if n_tokens is None:
         return Rows(found, numbers, None)
     counts = np.asarray(n_tokens)
-    _refuse(~((counts >= 0) & (counts < 2**30) & (counts == np.floor(counts))), name, n_before, "no number of tokens")
+    _refuse(
+        ~((counts >= 0) & (counts < 2**30) & (counts == np.floor(counts))), name, n_before, "a wrong number of tokens"
+    )
     return Rows(found, numbers, counts.astype(np.int32))
 
 
 def _refuse(is_wrong: NDArray[np.bool_], name: str, n_before: int, what: str) -> None:
     if is_wrong.any():
         row = n_before + int(np.flatnonzero(is_wrong)[0]) + 1
-        raise CorpusError(f"Row {row:,} of {name} has {what}. Leave it out, or mend it.")
+        raise CorpusError(f"Row {row:,} of {name} has {what}. Leave it out, or fix it.")

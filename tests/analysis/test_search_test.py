@@ -130,7 +130,8 @@ def test_tables_json_and_pictures_hold_the_test(result: clsviz.SearchTestResult)
     [
         ({"vectors": np.ones((3, WIDTH))}, CorpusError, "There are 500 texts, and vectors of the shape"),
         ({"query_vectors": np.ones((N, 5))}, CorpusError, "Texts have 32 dimensions, queries 5"),
-        ({"vectors": np.full((N, WIDTH), np.nan)}, CorpusError, "not finite"),
+        ({"vectors": np.full((N, WIDTH), np.nan)}, CorpusError, r"^vectors\[0\] has NaN"),
+        ({"n_tokens": [1] * 3}, CorpusError, "There are 500 texts and 3 n_tokens"),
         ({"right": [N] * N}, CorpusError, "numbers from 0 to 499"),
         ({"queries": [], "query_vectors": np.ones((0, WIDTH)), "right": []}, UnsearchableError, "Only 0 searches"),
         ({"n_tokens": np.full(N, 7)}, UnsearchableError, "same length"),

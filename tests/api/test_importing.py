@@ -106,7 +106,7 @@ def test_lengths_in_tokens_are_taken_as_given(tmp_path: Path) -> None:
         ({"norms": VECTORS}, r"norms has the shape 300 × 8"),
         ({"vectors": [["a", "b"]] * 300}, "the type <U1"),
         ({"vectors": VECTORS, "n_tokens": [1] * 299}, "There are 299 n_tokens and 300 vectors"),
-        ({"vectors": np.where(VECTORS > 2, np.nan, VECTORS)}, r"Row [\d]+ of vectors has a number that is not finite"),
+        ({"vectors": np.where(VECTORS > 2, np.nan, VECTORS)}, r"Row [\d]+ of vectors has NaN, infinity"),
     ],
 )
 def test_what_cannot_be_imported_is_told_and_nothing_is_kept(

@@ -155,14 +155,14 @@ def test_a_file_without_rows_or_of_another_kind_is_refused(tmp_path: Path, texts
     [
         (["a", " \n"], [[1.0], [2.0]], None, "Row 12 of x has no text"),
         (["a", "b" * 100_001], [[1.0], [2.0]], None, "Row 12 of x has a text of over 100,000 characters"),
-        (["a", "b"], [[1.0, 2.0], [3.0, np.nan]], None, "Row 12 of x has a number that is not finite"),
-        (["a", "b"], [[np.inf], [3.0]], None, "Row 11 of x has a number that is not finite"),
-        (["a", "b"], [[1e30], [1.0]], None, "Row 11 of x has a number that is not finite, or too large"),
-        (["a", "b"], [[1.0], [1e300]], None, "Row 12 of x has a number that is not finite, or too large"),
+        (["a", "b"], [[1.0, 2.0], [3.0, np.nan]], None, "Row 12 of x has NaN, infinity"),
+        (["a", "b"], [[np.inf], [3.0]], None, "Row 11 of x has NaN, infinity"),
+        (["a", "b"], [[1e30], [1.0]], None, "Row 11 of x has NaN, infinity, or a number too large"),
+        (["a", "b"], [[1.0], [1e300]], None, "Row 12 of x has NaN, infinity, or a number too large"),
         (["a", "b"], [1.0, -1e-9], None, "Row 12 of x has a norm below 0"),
-        (["a", "b"], [1.0, 2.0], [3, -1], "Row 12 of x has no number of tokens"),
-        (["a", "b"], [1.0, 2.0], [2.5, 1], "Row 11 of x has no number of tokens"),
-        (["a", "b"], [1.0, 2.0], [2, 2**40], "Row 12 of x has no number of tokens"),
+        (["a", "b"], [1.0, 2.0], [3, -1], "Row 12 of x has a wrong number of tokens"),
+        (["a", "b"], [1.0, 2.0], [2.5, 1], "Row 11 of x has a wrong number of tokens"),
+        (["a", "b"], [1.0, 2.0], [2, 2**40], "Row 12 of x has a wrong number of tokens"),
     ],
 )
 def test_a_row_that_cannot_be_used_is_named(texts: list[str], values: Any, tokens: Any, problem: str) -> None:

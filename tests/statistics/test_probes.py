@@ -343,7 +343,7 @@ def sentences(n: int, *along: np.ndarray, mean: int = 20) -> Sentences:
     """Vectors whose length stands in one direction per layer, kept in 16 bits."""
     lengths = RANDOM.integers(mean - 15, mean + 15, n)
     layers = np.stack([0.1 * np.outer(lengths, direction) + RANDOM.normal(size=(n, 12)) for direction in along])
-    pooled = np.stack([layers] * 3).astype(np.float32)
+    pooled = np.stack([layers] * len(POOLED)).astype(np.float32)
     vectors = Vectors.pack(lengths.astype(np.int32), np.zeros(n, bool), pooled)
     return Sentences(vectors, np.arange(n), lengths, np.arange(n) % 5)
 
