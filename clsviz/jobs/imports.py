@@ -77,14 +77,14 @@ def import_rows(
         for run in rows:
             if taken.n + len(run.texts) > n:
                 raise CorpusError(
-                    f"There are more than {n:,} rows: the file was changed while it was read. Give it anew."
+                    f"There are more than {n:,} rows: the file was changed while it was read. Give it again."
                 )
             lines = _lines(run.texts, is_first=not taken.n)
             file.write(lines)
             taken.add(run, lines)
             progress.advance(taken.n)
         if taken.n != n:
-            raise CorpusError(f"There are {taken.n:,} rows, not {n:,}: the file was cut short. Give it anew.")
+            raise CorpusError(f"There are {taken.n:,} rows, not {n:,}: the file was cut short. Give it again.")
         name = taken.name(label)
         corpus_name = uploads.keep_upload(file, f"Texts of {label}.jsonl", store.corpora)
         imported = Import(str(name), corpus_name, n, taken.width)

@@ -336,18 +336,23 @@ def _every_layer(found: Found, experiment: Experiment) -> None:
     of_cls = replace(experiment.view, pooling=Pooling.CLS, layer=None)  # which play no part
     selected = chart.selected_sentences(found, experiment)
     pooled = _pooled(found, experiment)
-    every = server.cache().get_or_compute(
-        ("every layer", found.key, of_cls, pooled is None, selected.tobytes()),
-        lambda: analysis.layers.every_layer(found, of_cls, pooled, selected),
+
+    def draw() -> tuple[analysis.layers.EveryLayer, list[dict[str, str]]]:
+        every = analysis.layers.every_layer(found, of_cls, pooled, selected)
+        marked = np.flatnonzero(np.isin(every.index, selected))
+        return every, [figures.thumbnail(every, at, marked) for at in range(len(every.layers))]
+
+    every, paths = server.cache().get_or_compute(
+        ("every layer", found.key, of_cls, pooled is None, selected.tobytes()), draw
     )
-    n_layers, marked = found.measurements.n_layers, np.flatnonzero(np.isin(every.index, selected))
+    n_layers = found.measurements.n_layers
     chosen = experiment.pooling, n_layers if experiment.layer is None else experiment.layer
     drawn = [at for at, after in enumerate(every.layers) if after.layer or after.r_squared is not None]
     pictures = [
         thumbnails.Thumbnail(
             words.every_layer.name(after),
             words.every_layer.result(after),
-            figures.thumbnail(every, at, marked),
+            paths[at],
             is_chosen=(after.pooling, after.layer) == chosen,
         )
         for at in drawn

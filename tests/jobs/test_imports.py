@@ -183,7 +183,7 @@ def broken() -> Iterator[Rows]:
 
 @pytest.mark.parametrize("n", [N - 1, N + 1, None])
 def test_nothing_is_kept_of_what_cannot_be_imported(n: int | None, store: Store) -> None:
-    with pytest.raises(CorpusError, match=r"Give it anew|cannot be used"):
+    with pytest.raises(CorpusError, match=r"Give it again|cannot be used"):
         import_rows(broken() if n is None else rows(), n or N, "mine", store)
     assert not [path for path in store.root.rglob("*") if path.is_file()]
     assert list_imports(store) == []

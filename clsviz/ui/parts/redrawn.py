@@ -10,9 +10,9 @@ from clsviz.ui.state import forged, server, session
 def repeat(draw: Callable[[], None], every: float | None) -> None:
     """Draw a part of the page, which draws itself again when a control of its own is moved, and every so many seconds.
 
-    every: None for a part that waits for nothing. Such a part has another name than the same part that waits: where it
-    takes its place inside another part, Streamlit tells the browser of a pace but never that there is none any more,
-    and the server drops what a part asks for that no longer exists.
+    every: less often in a crowd; None for a part that waits for nothing. Such a part has another name than the same
+    part that waits: where it takes its place inside another part, Streamlit tells the browser of a pace but never that
+    there is none any more, and the server drops what a part asks for that no longer exists.
     """
 
     def drawn() -> None:
@@ -21,7 +21,7 @@ def repeat(draw: Callable[[], None], every: float | None) -> None:
 
     drawn.__module__ = draw.__module__
     drawn.__qualname__ = f"{draw.__qualname__}.{'waiting' if every else 'still'}"
-    st.fragment(drawn, run_every=every)()
+    st.fragment(drawn, run_every=every and every * server.times_slower())()
 
 
 def show(

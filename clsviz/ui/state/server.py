@@ -53,6 +53,9 @@ _CROWD, _NICENESS = 3, 15
 """Pages of so many who wait for a measurement come after it: their threads have a few hundredths of a processor that is
 measuring, and all of one that is idle."""
 
+_MANY = 10
+"""So many who wait look for news at the full pace; more do so less often, and the server has no more to do."""
+
 
 @dataclass(frozen=True)
 class _Server:
@@ -147,6 +150,11 @@ def come_after_measuring() -> None:
     """Let this thread, which draws a page, come after the worker while a crowd waits for that."""
     if sys.platform == "linux" and jobs().running is not None and jobs().n_watchers >= _CROWD:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)  # elsewhere it would be all threads
+
+
+def times_slower() -> float:
+    """How many times as long pages wait between two looks at what they wait for, as these take the server's time."""
+    return max(1.0, jobs().n_watchers / _MANY)
 
 
 def cache() -> ResultCache:

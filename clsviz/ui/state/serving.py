@@ -1,5 +1,6 @@
 """What Streamlit knows of the server it runs in: its settings."""
 
+import functools
 import os
 from importlib.metadata import version
 
@@ -40,6 +41,7 @@ def hosting() -> Hosting:
     return hosting_of(os.environ, is_public=limits_of(os.environ).is_public)
 
 
+@functools.cache
 def script_of_charts() -> str:
     """Where the page finds Plotly, from its own folder; the name changes with what it is."""
     return f"plotly-{version('plotly')}.js"
