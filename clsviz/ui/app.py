@@ -63,10 +63,9 @@ def main(examples: Callable[[], list[Example]] = list) -> None:
     body, next_place = st.container(), st.container(key="next").empty()
     is_drawn = False
 
-    def link(query: dict[str, str]) -> None:  # at every run: what a fragment wrote elsewhere goes unless it does again
-        if is_drawn or query != written:
-            for place, other in zip(places, pages, strict=True):  # Streamlit's own menu would drop the settings
-                place.page_link(other, query_params=query)
+    def link(query: dict[str, str]) -> None:  # at every run: where a fragment did not write at first, it may not
+        for place, other in zip(places, pages, strict=True):  # Streamlit's own menu would drop the settings
+            place.page_link(other, query_params=query)
         if is_drawn:
             link_next(query)
         else:  # it would be pushed down by all that comes; a fragment may only write where it wrote before
