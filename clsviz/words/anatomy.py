@@ -58,7 +58,7 @@ def steps(anatomy: Anatomy, check: Check) -> list[tuple[str, float]]:
     """The steps of [CLS] through the model, each with the norm after it."""
     token, _ = anatomy.cls
     names = ["Embeddings", *(f"Layer {of.layer}" for of in check.layers[1:])]
-    norms = [(f"{token} of {len(check.tokens):,} tokens", float(np.linalg.norm(anatomy.cls_embedding)))]
+    norms = [(token, float(np.linalg.norm(anatomy.cls_embedding)))]
     norms += [(name, of.norm) for name, of in zip(names, check.layers, strict=True)]
     if anatomy.has_pooler:
         norms.append(("Pooler", float(np.linalg.norm(check.pooler))))
@@ -179,7 +179,7 @@ def checked_sentence(check: Check, n_typed: int) -> str:
     """Which sentence all that follows is about; n_typed: how many the visitor typed."""
     which = {0: "An example, since you have not typed a sentence", 1: "Your sentence"}
     sentence = check.sentence if len(check.sentence) <= _LONGEST_QUOTE else f"{check.sentence[:_LONGEST_QUOTE]}…"
-    return f"{which.get(n_typed, f'The first of your {n_typed:,}')}: “{sentence}”."
+    return f"{which.get(n_typed, f'The first of your {n_typed:,}')}: “{sentence}”"
 
 
 HOW_CHECKED = (

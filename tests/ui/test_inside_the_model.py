@@ -50,7 +50,7 @@ def test_the_page_says_what_the_model_is_made_of(open_page: Callable[..., AppTes
     }
     special = tables(page)["Role"]
     assert dict(zip(special["Token"], special["Id"], strict=True))["[CLS]"] == 2
-    assert charts(page)[0]["data"][0]["y"] == ["[CLS] of 7 tokens", "Embeddings", "Layer 1", "Layer 2", "Pooler"]
+    assert charts(page)[0]["data"][0]["y"] == ["[CLS]", "Embeddings", "Layer 1", "Layer 2", "Pooler"]
     assert not page.session_state.watched  # nothing of a corpus is needed
     page = open_page(model=f"untrained:{tiny_folder}")
     assert "16 numbers, drawn at random" in texts(page)
