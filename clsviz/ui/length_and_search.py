@@ -334,7 +334,7 @@ def _show_cards(test: SearchTest, similarity: SimilarityFunction) -> None:
     """What else is known: each with its finding as its title."""
     of, cards = test.consequences[similarity], words.search_cards
     if (correction := of.correction) is not None:
-        layout.box(cards.apply(correction), "correction", lambda: _show_correction(correction))
+        layout.box(cards.apply(correction), "correction", partial(_show_correction, test, similarity, correction))
     st.subheader(cards.MISLED, anchor=False)
     st.caption(cards.ABOUT_MISLED if of.examples else cards.NONE_MISLED)
     st.session_state.setdefault("example_0", True)  # open at first
@@ -349,7 +349,9 @@ def _show_cards(test: SearchTest, similarity: SimilarityFunction) -> None:
         layout.box(cards.neighbours(test.neighbours), "neighbours", lambda: _show_neighbours(test))
 
 
-def _show_correction(correction: Correction) -> None:
+def _show_correction(test: SearchTest, similarity: SimilarityFunction, correction: Correction) -> None:
+    if cost := words.search_cards.cost(test, similarity, correction.fix):
+        st.markdown(cost)
     st.code(correction.formula, language=None, wrap_lines=True)
     st.code(words.search.python_lines(correction), language="python")
     if correction.coefficients:

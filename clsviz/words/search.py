@@ -186,7 +186,7 @@ def python_lines(correction: Correction) -> str:
     numbers = "\n".join(f"{name} = {value!r}" for name, value in correction.coefficients.items())
     match correction.fix:
         case Fix.NORMALIZED | Fix.MEAN_POOLED:
-            body = "vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)  # of texts and of queries"
+            body = "vectors = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)  # texts, and likewise queries"
             if correction.fix is Fix.MEAN_POOLED:
                 body = "vectors = token_vectors.mean(axis=1)  # of texts and of queries, special tokens included"
         case Fix.CENTRED:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from clsviz.analysis.search_test import Consequences, Correction, Example, Neighbours, SearchTest, Threshold
 from clsviz.experiment import Experiment
 from clsviz.jobs import Found
-from clsviz.settings import SEARCH_DEFAULTS, SimilarityFunction, Task
+from clsviz.settings import SEARCH_DEFAULTS, Fix, SimilarityFunction, Task
 from clsviz.words.labels import POOLINGS
 from clsviz.words.numbers import counted, duration
 from clsviz.words.provenance import pinned
-from clsviz.words.search import FIXES, SEARCHES, advice, ranker
+from clsviz.words.search import FIFTHS, FIXES, SEARCHES, advice, ranker
 from clsviz.words.similarity import span
 
 OFFER = "Search Python’s API docs instead"
@@ -22,7 +22,7 @@ OWN_TEXT = (
 
 EXAMPLE = "An example: searches of Python’s API docs, until there is a result."
 
-MISLED = "Searches that length misled"
+MISLED = "Searches that found texts of other lengths"
 
 ABOUT_MISLED = (
     "Searches that missed the right text, and found texts of the most different lengths. Open one to see the ten that "
@@ -92,6 +92,19 @@ def apply(correction: Correction) -> str:
     return f"Apply it: {FIXES[correction.fix][:1].lower()}{FIXES[correction.fix][1:]}, as a formula and in Python"
 
 
+def cost(test: SearchTest, similarity: SimilarityFunction, fix: Fix) -> str:
+    """For which fifth recall falls most where a fix is applied, of all searches; "" where by under two points."""
+    before, after = test.ranking(similarity).fifths, test.consequences[similarity].fixes[fix].ranking.fifths
+    recalls = zip(FIFTHS, (one.recall_at_10 for one in before), (one.recall_at_10 for one in after), strict=True)
+    falls = [(was - now, name, was, now) for name, was, now in recalls if was is not None and now is not None]
+    most, name, was, now = max(falls, default=(0.0, "", 0.0, 0.0))
+    return (
+        f"It has a cost: for texts of the {name} fifth, recall falls from {was:.0%} to {now:.0%}."
+        if most >= 0.02
+        else ""
+    )
+
+
 def threshold(threshold: Threshold) -> str:
     """How many unrelated pairs of the shortest and the longest pass a similarity that 1% of all pass."""
     low, high = threshold.shares[0], threshold.shares[-1]
@@ -125,8 +138,8 @@ def neighbours(of: Neighbours) -> str:
     """Whether a text's nearest texts follow its length."""
     ends = f"(rank correlation {of.correlation:.2f}; shuffled lengths stay below {of.limit:.2f})".replace("-", "−")
     if abs(of.correlation) <= of.limit:
-        return f"A text’s ten nearest hardly follow its length {ends}"
-    return f"The longer a text, the {'longer' if of.correlation > 0 else 'shorter'} its ten nearest {ends}"
+        return f"By cosine, a text’s ten nearest hardly follow its length {ends}"
+    return f"By cosine, the longer a text, the {'longer' if of.correlation > 0 else 'shorter'} its ten nearest {ends}"
 
 
 def times_found(of: Neighbours) -> str:

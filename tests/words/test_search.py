@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from clsviz import words
-from clsviz.analysis.search_test import Advice, Consequences, Ranker, SearchTest, Threshold
+from clsviz.analysis.search_test import Advice, Consequences, FixResult, Ranker, SearchTest, Threshold
 from clsviz.settings import Fix, Pooling, SimilarityFunction, Task
 from clsviz.statistics.exposure import Fifth, Interval, Ranking
 
@@ -122,3 +122,19 @@ def test_the_quiet_line_has_recall_and_searches() -> None:
 )
 def test_advice(advice: Advice, sentence: str) -> None:
     assert words.search.advice(advice) == sentence
+
+
+def test_what_a_fix_costs_is_said_of_the_fifth_that_loses_most() -> None:
+    test, fix = searched(SHORT, FAIR, FAIR, FAIR, LONG), Fix.NORMALIZED
+    before = test.ranking(DOT)
+
+    def cost(*recalls: float | None) -> str:
+        fifths = tuple(replace(of, recall_at_10=to) for of, to in zip(before.fifths, recalls, strict=True))
+        fixed = FixResult(replace(before, fifths=fifths), 0.0, (0.0, 0.0))
+        of = replace(test.consequences[DOT], fixes={fix: fixed})
+        return words.search_cards.cost(replace(test, consequences={DOT: of}), DOT, fix)
+
+    assert (
+        cost(0.8, 0.95, 0.7, None, 0.9) == "It has a cost: for texts of the middle fifth, recall falls from 90% to 70%."
+    )
+    assert cost(0.89, 0.95, 0.9, None, 1.0) == ""
