@@ -28,10 +28,20 @@ TITLE = "<title>clsviz</title>"
 FIRST = Path(__file__).parent / "first"
 """What pages open with, as `python -m docs.first_pictures` found it in a browser."""
 
+MENU = """<script>
+  document.addEventListener("click", event => { // on a phone the menu covers the page that was chosen from it
+    if (innerWidth < 768 && event.target.closest('[data-testid="stSidebar"] [data-testid="stPageLink-NavLink"]')) {
+      document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click()
+    }
+  })
+</script>"""
+"""Streamlit's own menu goes away so, but would drop the settings from its links."""
+
 LEAVE = """<script>
   try { // a visitor who chose a theme, or put the sidebar away, has another page than the one that is stored
     for (const [name, value] of Object.entries(localStorage)) { // that of the system is noted of all who were here
-      if (/^stActiveTheme/.test(name) && value !== '"System"' || /^stSidebarCollapsed/.test(name) && value === "true") {
+      const isPutAway = /^stSidebarCollapsed/.test(name) && value === "true" && innerWidth >= 768
+      if (/^stActiveTheme/.test(name) && value !== '"System"' || isPutAway) {
         document.getElementById("first").remove()
         break
       }
@@ -52,7 +62,7 @@ def shell(*, is_embedded: bool = False) -> str:
     style = "".join((_UI / name).read_text(encoding="utf-8") for name in names)
     ahead = f'<link rel="preload" as="script" href="./{html.escape(serving.script_of_charts())}">'
     page = page.replace("<title>Streamlit</title>", TITLE, 1)
-    page = page.replace("</head>", f"  {ahead}\n  </head>", 1)
+    page = page.replace("</head>", f"  {ahead}\n  </head>", 1).replace("</body>", f"  {MENU}\n  </body>", 1)
     return page.replace('<div id="root">', f'<style>\n{style}</style>\n    <div id="root">', 1)
 
 

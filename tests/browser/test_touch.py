@@ -77,6 +77,18 @@ def test_a_finger_scrolls_the_page_a_tap_reads_a_sentence_and_a_lasso_is_there_w
     assert ends_of_axes(page) == before
 
 
+def test_the_menu_of_a_phone_goes_once_a_page_is_chosen(phone: BrowserContext, server: str) -> None:
+    page = phone.new_page()
+    page.goto(f"{server}try_a_sentence")
+    settle(page)
+    page.get_by_test_id("stExpandSidebarButton").tap()
+    menu = page.get_by_test_id("stSidebar")
+    expect(menu).to_be_in_viewport()
+    menu.get_by_role("link", name="Inside the model").tap()
+    expect(page).to_have_url(re.compile("inside_the_model"))
+    expect(menu).not_to_be_in_viewport()
+
+
 @pytest.mark.parametrize("path", CHARTS)
 def test_a_finger_on_any_chart_scrolls_the_page(phone: BrowserContext, server: str, path: str) -> None:
     page = phone.new_page()
