@@ -95,8 +95,11 @@ def test_the_rest_of_the_page_is_streamlits_and_plotly_is_fetched_at_once(site: 
     text = site.get("/?seed=1").text
     assert text.startswith(before)
     ahead = f'  <link rel="preload" as="script" href="./{serving.script_of_charts()}">\n  '
+    menu = f"  {page.MENU}\n  "
     assert ahead in text
-    assert re.sub(r"<style>.*?</style>\n    ", "", text.replace(ahead, ""), count=1, flags=re.DOTALL).endswith(after)
+    assert menu in text
+    rest = text.replace(ahead, "").replace(menu, "")
+    assert re.sub(r"<style>.*?</style>\n    ", "", rest, count=1, flags=re.DOTALL).endswith(after)
 
 
 def test_what_charts_are_drawn_of_is_fetched_by_its_name_and_kept(site: TestClient) -> None:
