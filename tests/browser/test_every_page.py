@@ -23,7 +23,7 @@ WIDE, NARROW = ViewportSize(width=1400, height=1000), ViewportSize(width=390, he
 LAST = {
     "": "of 5,000 sentences, 3–79 tokens",
     "where_length_lives": "Six length bins: too few sentences in the rarest to say",
-    "length_and_search": "raises recall most",
+    "length_and_search": "raises recall",
     "compare_models": "how many tokens a linear probe misses length, on the first",
     "try_a_sentence": "The pooler takes the norm from",
     "inside_the_model": "The norm follows from the direction",
