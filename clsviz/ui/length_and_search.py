@@ -335,8 +335,8 @@ def _show_cards(test: SearchTest, similarity: SimilarityFunction) -> None:
     of, cards = test.consequences[similarity], words.search_cards
     if (correction := of.correction) is not None:
         layout.box(cards.apply(correction), "correction", partial(_show_correction, test, similarity, correction))
-    st.subheader(cards.MISLED, anchor=False)
-    st.caption(cards.ABOUT_MISLED if of.examples else cards.NONE_MISLED)
+    st.subheader(cards.MISSED, anchor=False)
+    st.caption(cards.ABOUT_MISSED if of.examples else cards.NONE_MISSED)
     st.session_state.setdefault("example_0", True)  # open at first
     for number, example in enumerate(of.examples[:5]):
         label = escape(cards.example(example))

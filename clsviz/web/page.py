@@ -30,7 +30,7 @@ FIRST = Path(__file__).parent / "first"
 
 MENU = """<script>
   document.addEventListener("click", event => { // on a phone the menu covers the page that was chosen from it
-    if (innerWidth < 768 && event.target.closest('[data-testid="stSidebar"] [data-testid="stPageLink-NavLink"]')) {
+    if (innerWidth <= 768 && event.target.closest('[data-testid="stSidebar"] [data-testid="stPageLink-NavLink"]')) {
       document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click()
     }
   })
@@ -40,7 +40,7 @@ MENU = """<script>
 LEAVE = """<script>
   try { // a visitor who chose a theme, or put the sidebar away, has another page than the one that is stored
     for (const [name, value] of Object.entries(localStorage)) { // that of the system is noted of all who were here
-      const isPutAway = /^stSidebarCollapsed/.test(name) && value === "true" && innerWidth >= 768
+      const isPutAway = /^stSidebarCollapsed/.test(name) && value === "true" && innerWidth > 768
       if (/^stActiveTheme/.test(name) && value !== '"System"' || isPutAway) {
         document.getElementById("first").remove()
         break

@@ -22,14 +22,14 @@ OWN_TEXT = (
 
 EXAMPLE = "An example: searches of Python’s API docs, until there is a result."
 
-MISLED = "Searches that found texts of other lengths"
+MISSED = "Searches that found texts of other lengths"
 
-ABOUT_MISLED = (
+ABOUT_MISSED = (
     "Searches that missed the right text, and found texts of the most different lengths. Open one to see the ten that "
     "were found, with their tokens as bars, and the right one."
 )
 
-NONE_MISLED = "No search missed its right text for one of another length."
+NONE_MISSED = "No search missed its right text for one of another length."
 
 ABOUT_THRESHOLD = (
     "Pairs of a query and a text that is not right for it, by fifths of the texts’ lengths. If length played no part, "
@@ -99,7 +99,7 @@ def cost(test: SearchTest, similarity: SimilarityFunction, fix: Fix) -> str:
     falls = [(was - now, name, was, now) for name, was, now in recalls if was is not None and now is not None]
     most, name, was, now = max(falls, default=(0.0, "", 0.0, 0.0))
     return (
-        f"It has a cost: for texts of the {name} fifth, recall falls from {was:.0%} to {now:.0%}."
+        f"In these searches, recall of texts of the {name} fifth falls from {was:.0%} to {now:.0%}."
         if most >= 0.02
         else ""
     )

@@ -135,6 +135,7 @@ def test_what_a_fix_costs_is_said_of_the_fifth_that_loses_most() -> None:
         return words.search_cards.cost(replace(test, consequences={DOT: of}), DOT, fix)
 
     assert (
-        cost(0.8, 0.95, 0.7, None, 0.9) == "It has a cost: for texts of the middle fifth, recall falls from 90% to 70%."
+        cost(0.8, 0.95, 0.7, None, 0.9)
+        == "In these searches, recall of texts of the middle fifth falls from 90% to 70%."
     )
     assert cost(0.89, 0.95, 0.9, None, 1.0) == ""
