@@ -57,15 +57,17 @@ def main(examples: Callable[[], list[Example]] = list) -> None:
     ]
     page = st.navigation(pages, position="hidden")
     written = session.query() or st.query_params.to_dict()
-    with st.sidebar.container(key="pages", gap="xxsmall"):
-        places = [st.page_link(other, query_params=written) for other in pages]
+    menu = st.sidebar.container(key="pages", gap="xxsmall")
     at = pages.index(page)
     body, next_place = st.container(), st.container(key="next").empty()
-    is_drawn = False
+    is_linked = is_drawn = False
 
     def link(query: dict[str, str]) -> None:  # at every run: where a fragment did not write at first, it may not
-        for place, other in zip(places, pages, strict=True):  # Streamlit's own menu would drop the settings
-            place.page_link(other, query_params=query)
+        nonlocal is_linked
+        is_linked = True
+        with menu:  # Streamlit's own menu would drop the settings
+            for other in pages:
+                st.page_link(other, query_params=query)
         if is_drawn:
             link_next(query)
         else:  # it would be pushed down by all that comes; a fragment may only write where it wrote before
@@ -82,11 +84,14 @@ def main(examples: Callable[[], list[Example]] = list) -> None:
     session.link_pages_by(link)
     session.offer(examples)
     st.session_state.tour_leads_to = pages[at + 1] if at + 1 < len(pages) else None
-    with body:
-        page.run()
-        first_steps.show_tour_of_page(at)
+    try:
+        with body:
+            page.run()
+            first_steps.show_tour_of_page(at)
+    finally:
+        if not is_linked:  # whatever happened, there is a way to the other pages
+            link(written)
     is_drawn = True
-    # The other links stay as the page wrote them: written here once more, they would go and come at its next change.
     link_next(session.query() or written)
     assist.show()
 

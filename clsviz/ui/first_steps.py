@@ -97,10 +97,6 @@ class Example:
 
 def show_examples() -> None:
     """The examples, closed at first."""
-    st.fragment(_draw)()
-
-
-def _draw() -> None:
     with st.expander(words.sharing.EXAMPLES, key="examples", on_change="rerun") as place:
         if place.open:
             examples = _offered()

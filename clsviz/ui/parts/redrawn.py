@@ -59,6 +59,7 @@ def show(
             st.rerun()
 
     repeat(keep_up, seconds if was_active and not news else None)
-    with st.container():  # always, as a part is known by its place: a click on its way to one below would be dropped
-        if news and was_active:
-            repeat(look, seconds)
+    if news:
+        with st.container():  # always, as a part is known by its place: a click on its way to one below would be lost
+            if was_active:
+                repeat(look, seconds)

@@ -78,9 +78,5 @@ def show(pictures: Sequence[Thumbnail], about: str, key: str, choose: Callable[[
         if type(at) is int and 0 <= at < len(pictures):  # anything may be in a forged message
             choose(at)
 
-    with st.container(key=f"{key}_place"):
-        _ROW(
-            data={"about": about, "pictures": [asdict(picture) for picture in pictures]},
-            key=key,
-            on_chosen_change=take,
-        )
+    told = {"about": about, "pictures": [asdict(picture) for picture in pictures]}
+    _ROW(data=told, key=key, on_chosen_change=take)
