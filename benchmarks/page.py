@@ -87,7 +87,7 @@ def draw(found: Found, labels: figures.Labels, cutoff: int) -> bytes:
 _PICTURES = {
     "": ".gl-canvas",
     "where_length_lives": ".scatterlayer .trace",
-    "length_and_search": ".heatmaplayer image",
+    "length_and_search": ".scatterlayer .trace",
     "try_a_sentence": ".scatterlayer .trace",
     "compare_models": ".main-svg .trace",
     "inside_the_model": ".barlayer .point",
