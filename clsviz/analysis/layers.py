@@ -98,8 +98,9 @@ def _after(
         return replace(after, problem="constant" if len(y) > 1 and sd <= ROUNDING * mean else "no line")
     if len(y) < LEAST_TOLD:
         return replace(after, problem="too few")
-    slope, at_mean = np.polyfit(lengths - lengths.mean(), y - mean, 1).tolist()
-    return replace(after, r_squared=r_squared, slope=slope, intercept=mean + at_mean - slope * float(lengths.mean()))
+    x = lengths - lengths.mean()
+    slope = float(x @ (y - mean) / (x @ x))
+    return replace(after, r_squared=r_squared, slope=slope, intercept=mean - slope * float(lengths.mean()))
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,8 +38,8 @@ _POOLINGS = list(Pooling)
 _LOOK_SECONDS = 0.3
 """How often to look for what the answer lacks, which takes about as long."""
 
-_PATIENCE_SECONDS = 0.25
-"""The shape of few sentences takes a moment: then the answer is written once."""
+_PATIENCE_SECONDS, _MOST_AT_ONCE = 0.25, 20_000
+"""The shape of so few sentences takes a moment: then the answer is written once."""
 
 _HEIGHT_OF_CUTOFFS = 360
 
@@ -104,7 +104,7 @@ def _picture(job: MeasuringJob, untrained: MeasuringJob | None, vectors: Measuri
             redrawn.show(lambda: _answer(job, experiment, found, shown), lambda: None, is_more_to_come, seconds=seconds)
 
     answer_place = st.container()
-    is_worth_waiting = shown is not None and not job.state.is_active and is_more_to_come()
+    is_worth_waiting = shown is not None and shown.n <= _MOST_AT_ONCE and not job.state.is_active and is_more_to_come()
     if not is_worth_waiting:
         show_answer()
     picture_place = st.container(key="picture", height=chart.HEIGHT, border=False)
@@ -114,8 +114,7 @@ def _picture(job: MeasuringJob, untrained: MeasuringJob | None, vectors: Measuri
             st.caption(words.imported.NO_SENTENCE)
         else:
             own.line()
-    if found is not None and shown is not None and not is_imported:
-        _every_layer(found, experiment)
+    layers_place = st.container(key=None if is_imported else "thumbnails_place")  # holds its place while it is empty
     if found is None or shown is None:
         with picture_place:
             chart.show_empty(experiment, "No points yet.")
@@ -127,6 +126,9 @@ def _picture(job: MeasuringJob, untrained: MeasuringJob | None, vectors: Measuri
         points = figures.Points(figures.labels_of(typed.sentences), typed.lengths, typed.norms)
     with picture_place:
         selected = chart.show(experiment, found, shown, points, st.session_state.overlays)
+    if not is_imported:
+        with layers_place:
+            _every_layer(found, experiment)
     with tools_place:
         _tools(experiment, found, shown, points, query)
         selection.show_search(found, shown, experiment)
