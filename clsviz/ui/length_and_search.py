@@ -78,40 +78,36 @@ def _ask() -> SearchJobs:
 
 def _show_status(name: str) -> None:
     """How far the test is, with the button that starts or stops it; it keeps itself up to date."""
-    before, is_in_browser = _ask(), False
 
-    def keep_up() -> None:
-        nonlocal is_in_browser
-        jobs = _ask()
+    def draw() -> None:
         with st.container(key=f"status{name}"):
-            _draw_status(jobs, name)
-        if is_in_browser and jobs.news() != before.news():
-            st.rerun()
-        is_in_browser = True
+            jobs = _ask()
+            job: Analysis[Any] = jobs.test or jobs.asked
+            asked = jobs.asked.work.result
+            if job.state is State.QUEUED and jobs.test:
+                st.progress(0.0, words.waiting.in_queue(server.jobs().n_ahead(job)))
+            elif job.state.is_active:
+                left = (
+                    f" · {words.duration(job.seconds_left)} left" if job.seconds_left is not None and job.rate else ""
+                )
+                text = (
+                    f"{job.stage} {job.done:,} of {job.total:,}{left}" if job.total else f"{job.stage or 'Starting'}…"
+                )
+                st.progress(min(1.0, job.done / job.total) if job.total else 0.0, escape(text))
+            if jobs.test and job.state.is_active:
+                if st.button("Cancel", icon=":material/stop_circle:", key=f"cancel{name}", width="stretch"):
+                    jobs.stop()
+                    st.rerun()
+            elif job.state is State.DONE and jobs.test and asked:
+                st.caption(f":material/check: {asked.n_searches:,} searches among {asked.n_texts:,} texts tested")
+            elif isinstance(jobs.error, UnsearchableError | SettingError):  # the headline says why, and what to do
+                return
+            elif (not job.state.is_active and asked) or jobs.error:
+                _measure_button(jobs, f"run{name}", width="stretch")
+            status.show_error(jobs.error, *status.OF_THE_RUN)
 
-    redrawn.repeat(keep_up, _POLL_SECONDS if before.is_active else None)
-
-
-def _draw_status(jobs: SearchJobs, name: str) -> None:
-    job: Analysis[Any] = jobs.test or jobs.asked
-    asked = jobs.asked.work.result
-    if job.state is State.QUEUED and jobs.test:
-        st.progress(0.0, words.waiting.in_queue(server.jobs().n_ahead(job)))
-    elif job.state.is_active:
-        left = f" · {words.duration(job.seconds_left)} left" if job.seconds_left is not None and job.rate else ""
-        text = f"{job.stage} {job.done:,} of {job.total:,}{left}" if job.total else f"{job.stage or 'Starting'}…"
-        st.progress(min(1.0, job.done / job.total) if job.total else 0.0, escape(text))
-    if jobs.test and job.state.is_active:
-        if st.button("Cancel", icon=":material/stop_circle:", key=f"cancel{name}", width="stretch"):
-            jobs.stop()
-            st.rerun()
-    elif job.state is State.DONE and jobs.test and asked:
-        st.caption(f":material/check: {asked.n_searches:,} searches among {asked.n_texts:,} texts tested")
-    elif isinstance(jobs.error, UnsearchableError | SettingError):  # the headline says why, and what to do
-        return
-    elif (not job.state.is_active and asked) or jobs.error:
-        _measure_button(jobs, f"run{name}", width="stretch")
-    status.show_error(jobs.error, *status.OF_THE_RUN)
+    before = _ask()
+    redrawn.follow(draw, lambda: _ask().news(), before.news(), _POLL_SECONDS if before.is_active else None)
 
 
 def _measure_button(jobs: SearchJobs, key: str, width: Literal["content", "stretch"] = "content") -> None:

@@ -1,11 +1,10 @@
 """The main page: norm of [CLS] against length, and the line through them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
 from clsviz import analysis, export, figures, words
 from clsviz.errors import SettingError
@@ -25,6 +24,7 @@ from clsviz.ui.state import server, session, url, watching
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from clsviz.analysis import ViewData
     from clsviz.encoder import Encoder
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from clsviz.statistics.shape import Shape
 
 PAGE = "norm-vs-length"
-
-_POOLINGS = list(Pooling)
 
 _LOOK_SECONDS = 0.3
 """How often to look for what the answer lacks, which takes about as long."""
@@ -87,7 +85,7 @@ def _picture(job: MeasuringJob, untrained: MeasuringJob | None, vectors: Measuri
 
     untrained, vectors: the jobs of the control of averaging, and of the neighbours of a sentence, if they are wanted.
     """
-    experiment = view.fit(job.work.found, _POOLINGS)
+    experiment = view.fit(job.work.found)
     is_imported = words.is_imported(experiment)
     chart.follow(experiment)
     query = url.write(experiment, PAGE, **chart.link())
@@ -109,7 +107,7 @@ def _picture(job: MeasuringJob, untrained: MeasuringJob | None, vectors: Measuri
         show_answer()
     picture_place = st.container(key="picture", height=chart.HEIGHT, border=False)
     with view.strip():
-        view.controls(job.work.found, _POOLINGS)
+        view.controls(job.work.found)
         if is_imported:
             st.caption(words.imported.NO_SENTENCE)
         else:
@@ -121,9 +119,7 @@ def _picture(job: MeasuringJob, untrained: MeasuringJob | None, vectors: Measuri
         return
     tools_place = st.container()
     typed = _measure_typed(found, experiment)  # before the picture, which marks them
-    points = None
-    if typed is not None:
-        points = figures.Points(figures.labels_of(typed.sentences), typed.lengths, typed.norms)
+    points = typed and typed[-1]
     with picture_place:
         selected = chart.show(experiment, found, shown, points, st.session_state.overlays)
     if not is_imported:
@@ -136,14 +132,12 @@ def _picture(job: MeasuringJob, untrained: MeasuringJob | None, vectors: Measuri
         if len(selected) == 1 and not is_imported:
             _neighbours(vectors, int(shown.index[selected[0]]), experiment)
     if typed is not None:
+        sentences, tokens, is_truncated, points = typed
         own.offer_for_link()
-        of = typed.sentences, typed.tokens, typed.lengths, typed.norms, typed.measurements.truncated
-        own.show_measured(*of, experiment.unit, shown)
+        own.show_measured(sentences, tokens, points.lengths, points.norms, is_truncated, experiment.unit, shown)
     if experiment.pooling is Pooling.MEAN and experiment.lengths is Lengths.TRUE:
         _averaging(job, untrained, found, experiment)
-    with st.expander("Every cutoff", key="every_cutoff", on_change="rerun") as place:
-        if place.open:
-            _cutoffs(job, experiment)
+    _cutoffs(job, experiment)
     label = "How to read this picture, and how it was measured"
     with st.expander(label, key="how_measured", on_change="rerun") as place:
         if place.open:
@@ -313,31 +307,37 @@ def _neighbours(job: MeasuringJob | None, sentence: int, experiment: Experiment)
 
 
 def _cutoffs(job: MeasuringJob, experiment: Experiment) -> None:
-    """R² and slope by cutoff."""
-    found = watching.found(job, experiment)
-    table = None if found is None or job.state.is_active else _of_cutoffs(found, experiment).work.result
-    if table is None:
-        st.caption("Computed once all sentences are measured.")
-        return
-    cutoff_unit = words.cutoff_unit(experiment)
-    st.markdown(escape(words.by_cutoff(table, cutoff_unit)))
-    if table.empty:
-        return
-    plot.show(
-        figures.cutoff_lines(
-            table, experiment.length_cutoff, chart.palette(), unit=experiment.unit.singular, cutoff_unit=cutoff_unit
-        ),
-        height=_HEIGHT_OF_CUTOFFS,
-        key="cutoffs",
-        alt="R² and slope of the line by length cutoff.",
-    )
+    """R² and slope by cutoff, in a box."""
+    with st.expander("Every cutoff", key="every_cutoff", on_change="rerun") as place:
+        if not place.open:
+            return
+        found = watching.found(job, experiment)
+        table = None if found is None or job.state.is_active else _of_cutoffs(found, experiment).work.result
+        if table is None:
+            st.caption("Computed once all sentences are measured.")
+            return
+        unit, cutoff_unit = experiment.unit.singular, words.cutoff_unit(experiment)
+        st.markdown(escape(words.by_cutoff(table, cutoff_unit)))
+        if table.empty:
+            return
+        plot.show(
+            figures.cutoff_lines(table, experiment.length_cutoff, chart.palette(), unit=unit, cutoff_unit=cutoff_unit),
+            height=_HEIGHT_OF_CUTOFFS,
+            key="cutoffs",
+            alt="R² and slope of the line by length cutoff.",
+        )
 
 
 def _every_layer(found: Found, experiment: Experiment) -> None:
     """Norm against length after every layer, and mean-pooled, in small: a click shows it large."""
     of_cls = replace(experiment.view, pooling=Pooling.CLS, layer=None)  # which play no part
     selected = chart.selected_sentences(found, experiment)
-    pooled = _pooled(found, experiment)
+    # The norms of mean-pooled vectors of the same sentences, where they are measured or came with clsviz.
+    pooled = found.measurements if isinstance(found.measurements, Vectors | Means) else None
+    store, encoders = server.jobs().store, server.jobs().encoders
+    if pooled is None and found.n_shipped and store.shipped is not None:
+        key = Extraction(experiment, store, encoders, kind=Kind.VECTORS).key_of(found)
+        pooled = read_outline(store.shipped, key)
 
     def draw() -> tuple[analysis.layers.EveryLayer, list[dict[str, str]]]:
         every = analysis.layers.every_layer(found, of_cls, pooled, selected)
@@ -369,30 +369,13 @@ def _every_layer(found: Found, experiment: Experiment) -> None:
     thumbnails.show(pictures, words.every_layer.said(every), "thumbnails", choose)
 
 
-def _pooled(found: Found, experiment: Experiment) -> Vectors | Means | None:
-    """The norms of mean-pooled vectors of the same sentences, where they are measured or came with clsviz."""
-    if isinstance(found.measurements, Vectors | Means):
-        return found.measurements
-    store, encoders = server.jobs().store, server.jobs().encoders
-    if not found.n_shipped or store.shipped is None:
-        return None
-    key = Extraction(experiment, store, encoders, kind=Kind.VECTORS).key_of(found)
-    return read_outline(store.shipped, key)
+def _measure_typed(
+    found: Found, experiment: Experiment
+) -> "tuple[list[str], list[list[str]], NDArray[np.bool_], figures.Points] | None":
+    """The visitor's sentences, the tokens of each, whether it is cut off, and where it lies.
 
-
-@dataclass(frozen=True, eq=False)
-class _Typed:
-    """n sentences of the visitor: tokens, measurements, lengths int32 (n,) in the view's unit, norms float32 (n,)."""
-
-    sentences: list[str]
-    tokens: list[list[str]]
-    measurements: Measurements
-    lengths: NDArray[np.int32]
-    norms: NDArray[np.float32]
-
-
-def _measure_typed(found: Found, experiment: Experiment) -> _Typed | None:
-    """Measure what the visitor typed; None if that is nothing, or is not measured yet, which this place then says."""
+    None if there are none, or they are not measured yet, which this place then says.
+    """
     sentences, kind = [] if found.weights.imported else own.typed(), kind_of_norms(experiment)
     if not sentences:
         return None
@@ -406,4 +389,5 @@ def _measure_typed(found: Found, experiment: Experiment) -> _Typed | None:
         return None
     tokens, measurements = measured
     lengths = lengths_in(experiment.unit, sentences, measurements.n_tokens)
-    return _Typed(sentences, tokens, measurements, lengths, measurements.norms(experiment.pooling, experiment.layer))
+    norms = measurements.norms(experiment.pooling, experiment.layer)
+    return sentences, tokens, measurements.truncated, figures.Points(figures.labels_of(sentences), lengths, norms)

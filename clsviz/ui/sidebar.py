@@ -423,13 +423,8 @@ def _size_slider(label: str, setting: str, sizes: list[int], about: str) -> None
 
 def _left_running() -> None:
     """Runs that the visitor started and left for other settings: how far each is, with a way back to it."""
-    before = {id(job) for job in server.jobs().left_running(server.visitor())}
-    if not before:
-        return
-    is_in_browser = False
 
-    def keep_up() -> None:
-        nonlocal is_in_browser
+    def draw() -> None:
         jobs = server.jobs().left_running(server.visitor())
         for number, job in enumerate(jobs[:_MOST_LEFT_RUNNING]):
             with st.container(border=True, key=f"background_{number}", gap="xsmall"):
@@ -441,8 +436,9 @@ def _left_running() -> None:
                     st.button("Cancel it", key=f"cancel_background_{number}", on_click=job.cancel)
         if len(jobs) > _MOST_LEFT_RUNNING:
             st.caption(f"And {len(jobs) - _MOST_LEFT_RUNNING:,} more.")
-        if is_in_browser and {id(job) for job in jobs} != before:
-            st.rerun()
-        is_in_browser = True
 
-    redrawn.repeat(keep_up, 1.0)
+    def outline() -> set[int]:
+        return {id(job) for job in server.jobs().left_running(server.visitor())}
+
+    if before := outline():
+        redrawn.follow(draw, outline, before, 1.0)

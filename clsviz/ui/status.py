@@ -37,21 +37,11 @@ def outline(job: MeasuringJob) -> tuple[bool, bool, bool]:
 def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "", seconds: float = _POLL_SECONDS) -> None:
     """The status, which keeps itself up to date while the job is active.
 
-    before: the job's outline before anything was drawn. Once that no longer holds, the page is drawn again; not at
-        once, because a page that is broken off reaches the browser without the values of its controls.
+    before: the job's outline before anything was drawn. Once that no longer holds, the page is drawn again.
     name: tells the buttons of several jobs apart. seconds: between two looks at it.
     """
-    is_in_browser = False
-
-    def keep_up() -> None:
-        nonlocal is_in_browser
-        draw(job, name)  # first, so that no click on its button is lost
-        if is_in_browser and before != outline(job):
-            st.rerun()  # the whole page
-        is_in_browser = True
-
     will_change = job.state.is_active or before != outline(job)
-    redrawn.repeat(keep_up, seconds if will_change else None)
+    redrawn.follow(lambda: draw(job, name), lambda: outline(job), before, seconds if will_change else None)
 
 
 def show_on_a_phone(job: MeasuringJob, before: tuple[bool, bool, bool]) -> None:

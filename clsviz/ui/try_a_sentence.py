@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 PAGE = "try-a-sentence"
 
-_POOLINGS = list(Pooling)
-
 _NOTHING_YET = {
     State.WAITING: "Press Measure. The model or the corpus has to be downloaded or built first.",
     State.FAILED: "Nothing was measured; the error says why.",
@@ -86,7 +84,7 @@ def _wanted(experiment: Experiment) -> list[tuple[Experiment, Kind]]:
 def _show(jobs: list[MeasuringJob]) -> None:
     """The answer, the picture with its controls, and what is known of one sentence below; jobs: norms, and vectors."""
     _reset_for_new_text()
-    experiment, found = view.fit(jobs[0].work.found, _POOLINGS), jobs[0].work.found
+    experiment, found = view.fit(jobs[0].work.found), jobs[0].work.found
     sidebar.show_notes_of_view()
     question = words.question_of_sentence(experiment)
     if words.is_imported(experiment):
@@ -102,7 +100,7 @@ def _show(jobs: list[MeasuringJob]) -> None:
         picture_place = st.container(key="picture_place", height=1, border=False)
         growth_place = st.container(key="growth_place", height=1, border=False)
     with view.strip(3):
-        view.controls(found, _POOLINGS)
+        view.controls(found)
     tools_place = st.container(key="tools", height=40, border=False, horizontal=True, horizontal_alignment="right")
     sentences = own.typed()
     typed = None

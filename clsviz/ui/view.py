@@ -1,6 +1,6 @@
 """The controls of the view, which are instant: layer, cutoff, vector and unit, and the switches of controls."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -13,8 +13,6 @@ from clsviz.settings import Lengths, NearDuplicates, Pooling, Unit
 from clsviz.ui.state import session, watching
 
 T = TypeVar("T")
-
-CLS_AND_POOLER = Pooling.CLS, Pooling.POOLER
 
 _CUTOFFS = (*range(5, 100, 5), *range(100, 200, 10), *range(200, 501, 50), 512)
 
@@ -55,7 +53,7 @@ def strip(n: int = 4) -> Iterator[None]:
         yield
 
 
-def controls(found: Found | None, poolings: Sequence[Pooling] = CLS_AND_POOLER) -> None:
+def controls(found: Found | None, poolings: Collection[Pooling] = tuple(Pooling)) -> None:
     """Layer, cutoff and vector; poolings: those that can be chosen. Imported vectors have one, of no layer."""
     if words.is_imported(session.experiment()):
         with st.container(key="only_cutoff"):
@@ -151,7 +149,7 @@ def fit_unit() -> None:
         st.session_state.unit = Unit.WORDS
 
 
-def fit(found: Found | None, poolings: Sequence[Pooling] = CLS_AND_POOLER) -> Experiment:
+def fit(found: Found | None, poolings: Collection[Pooling] = tuple(Pooling)) -> Experiment:
     """Bring layer and vector back to what the model and the page have, and note it; returns the experiment then.
 
     poolings: those of the page.

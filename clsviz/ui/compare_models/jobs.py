@@ -125,21 +125,11 @@ def _show_errors_of_models(compared: Compared) -> None:
 def show_status(compared: Compared, before: object, place: str = "") -> None:
     """How far the models are, with the button that starts or stops them all; it keeps itself up to date.
 
-    before: the outline of the jobs before anything was drawn. Once that no longer holds, the page is drawn again; not
-        at once, because a page that is broken off reaches the browser without the values of its controls.
+    before: the outline of the jobs before anything was drawn. Once that no longer holds, the page is drawn again.
     place: tells the buttons of several places apart.
     """
-    is_in_browser = False
-
-    def keep_up() -> None:
-        nonlocal is_in_browser
-        _draw_status(compared, place)
-        if is_in_browser and before != compared.outline():
-            st.rerun()
-        is_in_browser = True
-
     will_change = compared.is_active or before != compared.outline()
-    redrawn.repeat(keep_up, 1.0 if will_change else None)
+    redrawn.follow(lambda: _draw_status(compared, place), compared.outline, before, 1.0 if will_change else None)
 
 
 def show_status_on_a_phone(compared: Compared, before: object) -> None:

@@ -237,18 +237,15 @@ def is_measuring(name: str) -> bool:
 
 def _show_measuring(ask: "Callable[[], Analysis[T]]", model: str) -> None:
     """Say that the job is running, and draw the page again once it has ended."""
-    is_in_browser = False
 
-    def keep_up() -> None:
-        nonlocal is_in_browser
-        try:
-            job = ask()  # again and again, as it runs only while somebody does
-        except TooManyError:  # it was let go meanwhile
-            st.rerun()
+    def draw() -> None:
         with st.container(border=True):
             st.caption(f":material/hourglass_top: Measuring with {escape(model)}…")
-        if is_in_browser and not job.state.is_active:
-            st.rerun()
-        is_in_browser = True
 
-    redrawn.repeat(keep_up, _POLL_SECONDS)
+    def is_active() -> bool:
+        try:
+            return ask().state.is_active  # again and again, as it runs only while somebody asks
+        except TooManyError:  # it was let go meanwhile
+            return False
+
+    redrawn.follow(draw, is_active, True, _POLL_SECONDS)

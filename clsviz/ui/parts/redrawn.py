@@ -24,6 +24,25 @@ def repeat(draw: Callable[[], None], every: float | None) -> None:
     st.fragment(drawn, run_every=every and every * server.times_slower())()
 
 
+def follow(draw: Callable[[], None], outline: Callable[[], object], before: object, every: float | None) -> None:
+    """Draw it every so many seconds, and once the outline is no longer what it was before, the whole page.
+
+    Not at once: a page that is broken off reaches the browser without the values of its controls, and without the
+    click on a button that is drawn here.
+    """
+    is_in_browser = False
+
+    def keep_up() -> None:
+        nonlocal is_in_browser
+        draw()
+        if is_in_browser and outline() != before:
+            st.rerun()  # the whole page
+        is_in_browser = True
+
+    keep_up.__module__, keep_up.__qualname__ = draw.__module__, draw.__qualname__
+    repeat(keep_up, every)
+
+
 def show(
     draw: Callable[[], None],
     chosen: Callable[[], object],

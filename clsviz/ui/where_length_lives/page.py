@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 PAGE = "where-length-lives"
 
-_POOLINGS = list(Pooling)
-
 _PATIENCE_SECONDS = 1.0
 
 _N_TABLES = 6
@@ -64,7 +62,7 @@ def page() -> None:
 
 def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
     """The answer, the errors by layer with their controls, and the cards; there: the job of the other corpus."""
-    experiment, state = view.fit(job.work.found, _POOLINGS), st.session_state
+    experiment, state = view.fit(job.work.found), st.session_state
     chart.follow(experiment)
     cards.open_what_a_link_asks_for()
     query = url.write(
@@ -113,7 +111,7 @@ def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
         plot.show(picture.drawing, key="lines", alt=f"{words.layer_cards.ALT} {about if is_before else answer}")
         st.caption(about)
     with view.strip(3):
-        view.controls(job.work.found, _POOLINGS)
+        view.controls(job.work.found)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         _show_controls(experiment)
         if found is not None and profile is not None:
