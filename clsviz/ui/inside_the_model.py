@@ -86,11 +86,7 @@ def page() -> None:
     typed = own.typed()
     sentence = next(iter(typed), CHECK_EXAMPLE)
     check = own.try_sentences("pooler_check", weights, [sentence], partial(analysis.typed.check, sentence=sentence))
-    last: tuple[str, Check] | None = st.session_state.get("check_last")
-    if check is not None:
-        st.session_state.check_last = weights.fingerprint, check
-    elif last is not None and last[0] == weights.fingerprint and own.is_measuring("pooler_check"):
-        check = last[1]  # of the sentence before: nothing need flicker as one types
+    check = check or own.before("pooler_check", weights)
     groups, steps = anatomy.group_table(), words.anatomy.steps(anatomy, check) if check else []
     figure, alt = figures.way_of_cls(groups, steps, chart.palette()), words.anatomy.way(steps, groups, weights.label)
     height = _HEIGHT_OF_AXES + _HEIGHT_OF_BAR * (anatomy.architecture.n_layers or len(groups)) + 3 * _HEIGHT_OF_BAR

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from clsviz import export, figures, words
-from clsviz.analysis.search_test import TESTED, Correction, Example, SearchTest
+from clsviz.analysis.search_test import TESTED, Correction, Example, Neighbours, SearchTest
 from clsviz.errors import ClsvizError, CorpusError, SettingError, UnsearchableError
 from clsviz.experiment import Experiment
 from clsviz.figures import static
@@ -30,6 +30,18 @@ PAGE = "length-and-search"
 _POOLINGS = (*TESTED, Pooling.MAX)
 
 _PATIENCE_SECONDS, _POLL_SECONDS = 0.7, 0.5
+
+_ABOUT_SIMILARITIES = (
+    "Cosine compares directions. The dot product is of vectors as they are pooled, so larger vectors are found more "
+    "often."
+)
+
+_SIMILARITIES = {SimilarityFunction.COSINE: "Cosine", SimilarityFunction.DOT: "Dot"}
+
+_HEIGHT_OF_MAP, _ROW = 470, 35
+
+_MARKED = "background-color: rgba(212, 160, 23, 0.2)"
+"""Of the right text, in both themes."""
 
 
 def page() -> None:
@@ -135,28 +147,32 @@ def _show_searches(asked: Asked | None) -> None:
     state, columns = st.session_state, _columns()
     if catalogue.is_own(state.corpus):
         offered = view.including(state.titles, ["", *columns])
-        detected = asked.titles if asked and not state.titles else ""
-
-        def label(column: str) -> str:
-            return column or (f"Detect ({detected})" if detected else "Detect")
-
         if len(offered) > 2 or state.titles:
+            detect = f"Detect ({asked.titles})" if asked and asked.titles and not state.titles else "Detect"
             st.selectbox(
                 "Titles",
                 offered,
                 index=offered.index(state.titles),
-                format_func=label,
+                format_func=lambda column: column or detect,
                 key="titles",
                 persist_state="session",
                 help="The column whose titles search for their texts. Without one, halves of texts search for each "
                 "other.",
             )
 
+    def keep() -> None:
+        state.searches_message = ""
+        if state.searches_upload is not None:
+            try:
+                state.searches = server.keep_upload(state.searches_upload)
+            except ClsvizError as error:
+                state.searches_message = str(error)
+
     def draw() -> None:
         file = st.file_uploader(
             "Searches with right texts",
             key="searches_upload",
-            on_change=_keep_searches,
+            on_change=keep,
             max_upload_size=server.upload_megabytes(server.limits()),
             help="A table of query and text, or of query and ids, separated by spaces, of the corpus’s column id.",
         )
@@ -166,18 +182,6 @@ def _show_searches(asked: Asked | None) -> None:
             st.button("Use no file of searches", on_click=state.update, args=[{"searches": ""}], width="stretch")
 
     layout.box("Use your own searches", "own_searches", draw, height=234, chosen=_of_searches)
-
-
-def _keep_searches() -> None:
-    """Take the searches of an uploaded file, or say why not."""
-    state = st.session_state
-    state.searches_message = ""
-    if state.searches_upload is None:
-        return
-    try:
-        state.searches = server.keep_upload(state.searches_upload)
-    except ClsvizError as error:
-        state.searches_message = str(error)
 
 
 def _show() -> None:
@@ -191,9 +195,11 @@ def _show() -> None:
     asked, test = now.asked.work.result, now.result
     if test is not None:
         state.search_seen = test
-    answer, numbers = _answer(now, asked, test, similarity)
+    caveat = ""
+    if test and asked and asked.weights and similarity is not SimilarityFunction.COSINE:
+        caveat = words.search.normalizes(test, asked.weights.label)
     terms = words.glossary.of_page(words.glossary.LENGTH_AND_SEARCH, experiment)
-    layout.head(words.search.QUESTION, answer, numbers, _caveat(test, asked, similarity), terms=terms)
+    layout.head(words.search.QUESTION, *_answer(now, asked, test, similarity), caveat, terms=terms)
     error = now.asked.error
     if isinstance(error, UnsearchableError | CorpusError) and experiment.corpus != SEARCH_DEFAULTS["corpus"]:
         go, to = sidebar.choose_corpus, [SEARCH_DEFAULTS["corpus"]]
@@ -208,7 +214,18 @@ def _show() -> None:
             st.markdown(escape(words.search_cards.titles_of(asked.task, asked.titles)))
     before = state.get("search_seen")
     instead = "" if test else words.waiting.SETTINGS_BEFORE if before else words.search_cards.EXAMPLE
-    _show_picture(test or before or search_jobs.opening(), similarity, instead)
+    with st.container(key="dimmed" if instead else "undimmed"):
+        if (seen := test or before or search_jobs.opening()) is None:
+            st.container(height=figures.SEARCH_HEIGHT, border=True)
+        else:
+            lines = figures.by_fifth(words.search.lines(seen, similarity))
+            plot.show(
+                figures.exposure_by_fifth(lines, words.search.spans(seen), chart.palette()),
+                key="exposure",
+                alt=f"Exposure and recall by fifths of the texts’ lengths. {words.search.verdict(seen, similarity)}",
+                height=figures.SEARCH_HEIGHT,
+            )
+            st.caption(escape(instead or words.search.ABOUT_EXPOSURE))
     with view.strip(3):
         view.choice(
             "Compared by", "similarity", SimilarityFunction, _SIMILARITIES.__getitem__, help=_ABOUT_SIMILARITIES
@@ -237,14 +254,6 @@ def _show() -> None:
     share.explain(words.search.HOW_TO_READ, how)
 
 
-_ABOUT_SIMILARITIES = (
-    "Cosine compares directions. The dot product is of vectors as they are pooled, so larger vectors are found more "
-    "often."
-)
-
-_SIMILARITIES = {SimilarityFunction.COSINE: "Cosine", SimilarityFunction.DOT: "Dot"}
-
-
 def _answer(
     now: SearchJobs, asked: Asked | None, test: SearchTest | None, similarity: SimilarityFunction
 ) -> tuple[str, str]:
@@ -261,30 +270,6 @@ def _answer(
     cost = asked.cost
     of = asked.task, asked.n_searches, asked.n_texts
     return words.search_cards.ready(*of, cost.seconds, cost.megabytes), ""
-
-
-def _caveat(test: SearchTest | None, asked: Asked | None, similarity: SimilarityFunction) -> str:
-    """Whom dot product concerns."""
-    if test is None or asked is None or asked.weights is None or similarity is SimilarityFunction.COSINE:
-        return ""
-    return words.search.normalizes(test, asked.weights.label)
-
-
-def _show_picture(test: SearchTest | None, similarity: SimilarityFunction, instead: str) -> None:
-    """Exposure and recall by fifths; instead: what they are of, if not of these settings."""
-    with st.container(key="dimmed" if instead else "undimmed"):
-        if test is None:
-            st.container(height=figures.SEARCH_HEIGHT, border=True)
-            return
-
-        lines = figures.by_fifth(words.search.lines(test, similarity))
-        plot.show(
-            figures.exposure_by_fifth(lines, words.search.spans(test), chart.palette()),
-            key="exposure",
-            alt=f"Exposure and recall by fifths of the texts’ lengths. {words.search.verdict(test, similarity)}",
-            height=figures.SEARCH_HEIGHT,
-        )
-        st.caption(escape(instead or words.search.ABOUT_EXPOSURE))
 
 
 def _downloads(experiment: Experiment, found: Found, test: SearchTest, similarity: SimilarityFunction) -> None:
@@ -314,12 +299,6 @@ def _download(label: str, content: Callable[[], bytes], file_name: str, mime: st
     st.download_button(label, content, file_name, mime, key=f"download-{label}", on_click="ignore", width="stretch")
 
 
-_HEIGHT_OF_MAP, _ROW = 470, 35
-
-_MARKED = "background-color: rgba(212, 160, 23, 0.2)"
-"""Of the right text, in both themes."""
-
-
 def _as_json(correction: Correction) -> str:
     """A correction for a program to read."""
     of = {"fix": correction.fix, "formula": correction.formula, "coefficients": dict(correction.coefficients)}
@@ -328,9 +307,54 @@ def _as_json(correction: Correction) -> str:
 
 def _show_cards(test: SearchTest, similarity: SimilarityFunction) -> None:
     """What else is known: each with its finding as its title."""
-    of, cards = test.consequences[similarity], words.search_cards
-    if (correction := of.correction) is not None:
-        layout.box(cards.apply(correction), "correction", partial(_show_correction, test, similarity, correction))
+    of, cards, search = test.consequences[similarity], words.search_cards, words.search
+
+    def show_correction(correction: Correction) -> None:
+        if cost := cards.cost(test, similarity, correction.fix):
+            st.markdown(cost)
+        st.code(correction.formula, language=None, wrap_lines=True)
+        st.code(search.python_lines(correction), language="python")
+        if correction.coefficients:
+            st.code(_as_json(correction), language="json")
+
+    def show_rankings() -> None:
+        rankings = [*test.rankings.values(), test.bm25]
+        names = [*(search.ranker(one.pooling, one.similarity) for one in test.rankings), search.BM25]
+        more = {"nDCG": [ranking.ndcg_at_10 for ranking in rankings]}
+        _show_table("Ranking", names, rankings, more, "Every vector and similarity", "rankings_table")
+        st.caption(cards.ABOUT_RANKINGS)
+
+    def show_fixes() -> None:
+        fixes = sorted(of.fixes.items(), key=lambda one: -one[1].ranking.recall_at_10)
+        names, results = [search.FIXES[fix] for fix, _ in fixes], [result for _, result in fixes]
+        intervals = [f"{100 * low:+.1f} to {100 * high:+.1f}" for low, high in (result.interval for result in results)]
+        more: dict[str, list[Any]] = {
+            "Change": [100 * result.difference for result in results],
+            "Interval": [interval.replace("-", "−") for interval in intervals],
+        }
+        rankings = [result.ranking for result in results]
+        _show_table("Fix", names, rankings, more, "Every fix that was tried", "fixes_table")
+        st.caption(cards.ABOUT_FIXES)
+
+    def show_threshold() -> None:
+        shares = [100 * share for share in of.threshold.shares]
+        table = pd.DataFrame({"Tokens of the text": search.spans(test), "Pass": shares})
+        bars = st.column_config.ProgressColumn(format="%.1f%%", min_value=0, max_value=max(2.0, *shares), width="large")
+        st.dataframe(
+            table, hide_index=True, column_config={"Pass": bars}, alt="Unrelated pairs that pass", key="threshold_table"
+        )
+        st.caption(cards.ABOUT_THRESHOLD)
+
+    def show_neighbours(neighbours: Neighbours) -> None:
+        spans = [words.similarity.span(ends) for ends in neighbours.spans]
+        figure = figures.length_map(np.array(neighbours.cosines), spans, chart.palette())
+        alt = "Mean cosine of two texts by the tenths that their lengths are in."
+        plot.show(figure, key="map", alt=alt, height=_HEIGHT_OF_MAP)
+        st.caption(escape(cards.ABOUT_NEIGHBOURS))
+        st.markdown(escape(cards.times_found(neighbours)))
+
+    if of.correction is not None:
+        layout.box(cards.apply(of.correction), "correction", partial(show_correction, of.correction))
     st.subheader(cards.MISSED, anchor=False)
     st.caption(cards.ABOUT_MISSED if of.examples else cards.NONE_MISSED)
     st.session_state.setdefault("example_0", True)  # open at first
@@ -338,20 +362,11 @@ def _show_cards(test: SearchTest, similarity: SimilarityFunction) -> None:
         label = escape(cards.example(example))
         layout.box(label, f"example_{number}", partial(_show_example, example, number))
     st.subheader("What else is known", anchor=False)
-    layout.box(cards.rankings(test), "rankings", lambda: _show_rankings(test))
-    layout.box(cards.fixes(of), "fixes", lambda: _show_fixes(test, similarity))
-    layout.box(cards.threshold(of.threshold), "threshold", lambda: _show_threshold(test, similarity))
+    layout.box(cards.rankings(test), "rankings", show_rankings)
+    layout.box(cards.fixes(of), "fixes", show_fixes)
+    layout.box(cards.threshold(of.threshold), "threshold", show_threshold)
     if test.neighbours is not None:
-        layout.box(cards.neighbours(test.neighbours), "neighbours", lambda: _show_neighbours(test))
-
-
-def _show_correction(test: SearchTest, similarity: SimilarityFunction, correction: Correction) -> None:
-    if cost := words.search_cards.cost(test, similarity, correction.fix):
-        st.markdown(cost)
-    st.code(correction.formula, language=None, wrap_lines=True)
-    st.code(words.search.python_lines(correction), language="python")
-    if correction.coefficients:
-        st.code(_as_json(correction), language="json")
+        layout.box(cards.neighbours(test.neighbours), "neighbours", partial(show_neighbours, test.neighbours))
 
 
 def _show_example(example: Example, number: int) -> None:
@@ -377,74 +392,25 @@ def _show_example(example: Example, number: int) -> None:
     )
 
 
-def _fifth_columns(rows: list[Any]) -> dict[str, list[float | None]]:
-    """Exposures of rankings, a column for each fifth."""
-    return {
-        name.capitalize(): [ranking.exposure[place] for ranking in rows]
+def _show_table(
+    title: str, names: list[str], rankings: list[Any], more: dict[str, list[Any]], alt: str, key: str
+) -> None:
+    """Rankings: how many right texts each finds, what more is known of it, and what each fifth of the texts gets."""
+    recall = {"Recall": [100 * ranking.recall_at_10 for ranking in rankings]}
+    exposures = {
+        name.capitalize(): [ranking.exposure[place] for ranking in rankings]
         for place, name in enumerate(words.search.FIFTHS)
     }
-
-
-_PERCENT = st.column_config.NumberColumn(format="%.0f%%", width=70)
-
-_EXPOSURE = st.column_config.NumberColumn(format="%.2f", width=80)
-
-
-def _show_rankings(test: SearchTest) -> None:
-    rows = {words.search.ranker(of.pooling, of.similarity): ranking for of, ranking in test.rankings.items()}
-    rows |= {words.search.BM25: test.bm25}
-    table = pd.DataFrame(
-        {
-            "Ranking": [*rows],
-            "Recall": [100 * ranking.recall_at_10 for ranking in rows.values()],
-            "nDCG": [ranking.ndcg_at_10 for ranking in rows.values()],
-            **_fifth_columns([*rows.values()]),
-        }
-    )
-    _show_table(table, {"Recall": _PERCENT, "nDCG": _EXPOSURE}, "Every vector and similarity", "rankings_table")
-    st.caption(words.search_cards.ABOUT_RANKINGS)
-
-
-def _show_fixes(test: SearchTest, similarity: SimilarityFunction) -> None:
-    of = test.consequences[similarity].fixes
-    table = pd.DataFrame(
-        {
-            "Fix": [words.search.FIXES[fix] for fix in of],
-            "Recall": [100 * result.ranking.recall_at_10 for result in of.values()],
-            "Change": [100 * result.difference for result in of.values()],
-            "Interval": [
-                f"{100 * result.interval[0]:+.1f} to {100 * result.interval[1]:+.1f}".replace("-", "−")
-                for result in of.values()
-            ],
-            **_fifth_columns([result.ranking for result in of.values()]),
-        }
-    ).sort_values("Recall", ascending=False)
-    change = st.column_config.NumberColumn(format="%+.1f", width=70)
-    _show_table(table, {"Recall": _PERCENT, "Change": change}, "Every fix that was tried", "fixes_table")
-    st.caption(words.search_cards.ABOUT_FIXES)
-
-
-def _show_table(table: pd.DataFrame, config: dict[str, Any], alt: str, key: str) -> None:
-    exposures = {name.capitalize(): _EXPOSURE for name in words.search.FIFTHS}
-    st.dataframe(table, hide_index=True, column_config=config | exposures, placeholder="–", alt=alt, key=key)
-
-
-def _show_threshold(test: SearchTest, similarity: SimilarityFunction) -> None:
-    shares = [100 * share for share in test.consequences[similarity].threshold.shares]
-    table = pd.DataFrame({"Tokens of the text": words.search.spans(test), "Pass": shares})
-    bars = st.column_config.ProgressColumn(format="%.1f%%", min_value=0, max_value=max(2.0, *shares), width="large")
+    number = st.column_config.NumberColumn
     st.dataframe(
-        table, hide_index=True, column_config={"Pass": bars}, alt="Unrelated pairs that pass", key="threshold_table"
+        pd.DataFrame({title: names} | recall | more | exposures),
+        hide_index=True,
+        column_config={
+            "Recall": number(format="%.0f%%", width=70),
+            "Change": number(format="%+.1f", width=70),
+            **dict.fromkeys(["nDCG", *exposures], number(format="%.2f", width=80)),
+        },
+        placeholder="–",
+        alt=alt,
+        key=key,
     )
-    st.caption(words.search_cards.ABOUT_THRESHOLD)
-
-
-def _show_neighbours(test: SearchTest) -> None:
-    of = test.neighbours
-    assert of is not None  # the card has a title
-    spans = [words.similarity.span(ends) for ends in of.spans]
-    figure = figures.length_map(np.array(of.cosines), spans, chart.palette())
-    alt = "Mean cosine of two texts by the tenths that their lengths are in."
-    plot.show(figure, key="map", alt=alt, height=_HEIGHT_OF_MAP)
-    st.caption(escape(words.search_cards.ABOUT_NEIGHBOURS))
-    st.markdown(escape(words.search_cards.times_found(of)))

@@ -103,13 +103,28 @@ def _show(jobs: list[MeasuringJob]) -> None:
         view.controls(found)
     tools_place = st.container(key="tools", height=40, border=False, horizontal=True, horizontal_alignment="right")
     sentences = own.typed()
-    typed = None
+    typed: TypedSentences | None = None
     if found is not None:
         with measuring_place:  # where it says that it is being measured, or why it cannot be
-            typed = _measure(found, experiment.view, sentences or [EXAMPLE])
-    corpus, at = _corpus_context(jobs[0], experiment), 0
+            work = partial(analysis.typed.measure, sentences=sentences or [EXAMPLE])
+            typed = own.try_sentences("typed", found.weights, sentences or [EXAMPLE], work)
+            typed = typed or own.before("typed", found.weights)
+        if typed is not None and not typed.has(experiment.view):
+            typed = None  # the controls are about to follow
+    # Lengths are always the sentences' own: shuffling is a control for R², which this page does not show.
+    as_they_are = replace(experiment, lengths=Lengths.TRUE)
+    corpus, at = None, 0
+    if (measured := watching.found(jobs[0], as_they_are)) is not None:
+        corpus = server.cache().get_or_compute(
+            ("corpus context", measured.key, as_they_are.view),
+            lambda: analysis.corpus_context(measured, as_they_are.view),
+        )
     with answer_place:
-        answer, about = _nothing_yet(jobs[0]) if found is None else "Measuring your sentence…", ""
+        answer, about = "Measuring your sentence…", ""
+        if found is None:
+            n_ahead = server.jobs().n_ahead(jobs[0])
+            in_queue = f"{words.waiting.in_queue(n_ahead)}. Then the model is loaded." if n_ahead else ""
+            answer = in_queue or _NOTHING_YET.get(jobs[0].state, "Looking for the model; this takes a moment.")
         if typed is not None:
             if not 1 <= st.session_state.sentence <= len(typed.sentences):
                 st.session_state.sentence = 1
@@ -119,7 +134,7 @@ def _show(jobs: list[MeasuringJob]) -> None:
             about = about if sentences else f"{words.try_a_sentence.EXAMPLE} · {about}"
         layout.head(question, answer, about, terms=words.glossary.TRY_A_SENTENCE)
     with picture_place:
-        shown = _show_picture(typed, jobs[0], experiment)
+        shown = _show_picture(typed, measured, as_they_are)
     if found is None or typed is None:
         with growth_place:
             _show_growth_before()
@@ -164,48 +179,11 @@ def _query() -> dict[str, str]:
     return {"nearest": "yes" if state.nearest else ""} | numbers
 
 
-def _nothing_yet(job: MeasuringJob) -> str:
-    """Why nothing is known of the model."""
-    if n_ahead := server.jobs().n_ahead(job):
-        return f"{words.waiting.in_queue(n_ahead)}. Then the model is loaded."
-    return _NOTHING_YET.get(job.state, "Looking for the model; this takes a moment.")
-
-
-def _measure(found: Found, of_view: "View", sentences: list[str]) -> TypedSentences | None:
-    """The measured sentences; None, with the reason shown here, while they are not there.
-
-    While another sentence is measured, the last one by the same model is shown: nothing need flicker as one types.
-    """
-    work = partial(analysis.typed.measure, sentences=sentences)
-    typed = own.try_sentences("typed", found.weights, sentences, work)
-    last: tuple[str, TypedSentences] | None = st.session_state.get("typed_last")
-    if typed is not None:
-        st.session_state.typed_last = found.weights.fingerprint, typed
-    elif last is not None and last[0] == found.weights.fingerprint and own.is_measuring("typed"):
-        typed = last[1]
-    return typed if typed is not None and typed.has(of_view) else None  # or else the controls are about to follow
-
-
-def _corpus_context(job: MeasuringJob, experiment: Experiment) -> CorpusContext | None:
-    """The corpus as far as it is measured; None while there is nothing.
-
-    Lengths are always the sentences' own: shuffling is a control for R², which this page does not show.
-    """
-    experiment = replace(experiment, lengths=Lengths.TRUE)
-    found = watching.found(job, experiment)
-    if found is None:
-        return None
-    key = "corpus context", found.key, experiment.view
-    return server.cache().get_or_compute(key, lambda: analysis.corpus_context(found, experiment.view))
-
-
-def _show_picture(typed: TypedSentences | None, job: MeasuringJob, experiment: Experiment) -> "ViewData | None":
+def _show_picture(typed: TypedSentences | None, found: Found | None, experiment: Experiment) -> "ViewData | None":
     """The scatter of the main page as far as the corpus is measured, with a star for each typed sentence.
 
     Returns what it shows of the corpus, None while that is nothing.
     """
-    experiment = replace(experiment, lengths=Lengths.TRUE)  # a typed sentence has no other
-    found = watching.found(job, experiment)
     if found is None:
         chart.show_empty(experiment, "No points.")
         st.caption("")
@@ -500,38 +478,37 @@ def _downloads(
         tables["Similarity"] = lambda: _similarity_table(typed, vectors, of_view), vectors
     name = share.file_name(experiment, found)
 
+    def about(measured: Found | None) -> dict[str, object]:
+        """How a table was made, ready for JSON; measured: the corpus measurements that are in it, if any.
+
+        The visitor's own sentences are always measured exactly, whatever the precision of the corpus.
+        """
+        public, of_model = words.shareable(experiment, found)
+        facts: dict[str, object] = {
+            "model": of_model.weights.pinned,
+            "model_fingerprint": of_model.weights.fingerprint,
+            "seed": experiment.seed,
+            "length_cutoff": experiment.length_cutoff,
+            "layer": typed.vectors.n_layers if experiment.layer is None else experiment.layer,
+            "pooling": experiment.pooling,
+            "unit": experiment.unit,
+            "numbers": Precision.EXACT.numbers,
+            "query": "?" + urlencode(export.link(public, of_model)),
+        }
+        if measured is not None:
+            of_corpus = words.shareable(experiment, measured)[1]
+            facts |= {
+                "corpus": of_corpus.corpus.pinned,
+                "corpus_fingerprint": of_corpus.corpus.fingerprint,
+                "corpus_numbers": of_corpus.precision.numbers,
+                "lengths": Lengths.TRUE,
+                "n_measured": len(of_corpus.measurements),
+            }
+        return facts
+
     def draw() -> None:
         for label, (table, measured) in tables.items():
             file = f"{name}-{label.lower().replace(' ', '-')}"
-            share.table_downloads(label, file, table, partial(_about, typed, experiment, found, measured))
+            share.table_downloads(label, file, table, partial(about, measured))
 
     share.menu(draw, len(tables))
-
-
-def _about(typed: TypedSentences, experiment: Experiment, found: Found, measured: Found | None) -> dict[str, object]:
-    """How a table was made, ready for JSON; measured: the corpus measurements that are in it, if any.
-
-    The visitor's own sentences are always measured exactly, whatever the precision of the corpus.
-    """
-    measured = measured and words.shareable(experiment, measured)[1]
-    experiment, found = words.shareable(experiment, found)
-    about: dict[str, object] = {
-        "model": found.weights.pinned,
-        "model_fingerprint": found.weights.fingerprint,
-        "seed": experiment.seed,
-        "length_cutoff": experiment.length_cutoff,
-        "layer": typed.vectors.n_layers if experiment.layer is None else experiment.layer,
-        "pooling": experiment.pooling,
-        "unit": experiment.unit,
-        "numbers": Precision.EXACT.numbers,
-        "query": "?" + urlencode(export.link(experiment, found)),
-    }
-    if measured is not None:
-        about |= {
-            "corpus": measured.corpus.pinned,
-            "corpus_fingerprint": measured.corpus.fingerprint,
-            "corpus_numbers": measured.precision.numbers,
-            "lengths": Lengths.TRUE,
-            "n_measured": len(measured.measurements),
-        }
-    return about

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
@@ -230,9 +230,14 @@ def try_sentences(
     return None
 
 
-def is_measuring(name: str) -> bool:
-    """Whether the last of `try_sentences` of that name is still to come."""
-    return bool(st.session_state.get(f"measuring_{name}", False))
+def before(name: str, weights: Weights) -> Any:
+    """What `try_sentences` of that name gave last with this model, while more is still to come, and otherwise None.
+
+    With it, nothing need flicker as one types.
+    """
+    kept = st.session_state.get(f"tried_{name}")
+    is_measuring = st.session_state.get(f"measuring_{name}", False)
+    return kept[1] if kept is not None and is_measuring and kept[0][2] == weights.fingerprint else None
 
 
 def _show_measuring(ask: "Callable[[], Analysis[T]]", model: str) -> None:
