@@ -10,7 +10,7 @@ import streamlit as st
 from clsviz import words
 from clsviz.errors import SettingError
 from clsviz.ui import first_steps
-from clsviz.ui.compare_models.page import page as compare_models
+from clsviz.ui.compare_models import page as compare_models
 from clsviz.ui.first_steps import Example
 from clsviz.ui.inside_the_model import page as inside_the_model
 from clsviz.ui.length_and_search import page as length_and_search
@@ -18,7 +18,7 @@ from clsviz.ui.norm_vs_length import page as norm_vs_length
 from clsviz.ui.parts import assist, redrawn
 from clsviz.ui.state import server, session, watching
 from clsviz.ui.try_a_sentence import page as try_a_sentence
-from clsviz.ui.where_length_lives.page import page as where_length_lives
+from clsviz.ui.where_length_lives import page as where_length_lives
 
 _log = logging.getLogger(__name__)
 

@@ -363,8 +363,7 @@ def _every_layer(found: Found, experiment: Experiment) -> None:
 
     def choose(at: int) -> None:
         after = every.layers[drawn[at]]
-        st.session_state.pooling = after.pooling
-        st.session_state.layer = session.LAST if after.layer == n_layers else after.layer
+        view.choose_vector(after.pooling, after.layer, n_layers)
 
     thumbnails.show(pictures, words.every_layer.said(every), "thumbnails", choose)
 

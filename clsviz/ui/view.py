@@ -119,6 +119,13 @@ def _n_layers(found: Found | None) -> int | None:
     return found.measurements.n_layers if len(found.measurements) else found.weights.n_layers
 
 
+def choose_vector(pooling: Pooling, layer: int, n_layers: int) -> None:
+    """Make a vector the view."""
+    is_last = pooling is Pooling.POOLER or layer == n_layers
+    st.session_state.pooling = pooling
+    st.session_state.layer = session.LAST if is_last else layer
+
+
 def unit() -> None:
     """The control of what lengths are counted in."""
     in_words = words.cutoff_unit(session.experiment()) is Unit.WORDS

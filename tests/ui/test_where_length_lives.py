@@ -23,10 +23,8 @@ from clsviz.measurements import Kind
 from clsviz.settings import Alteration, Lengths, Pooling, Unit
 from clsviz.sources import uploads
 from clsviz.sources.models import UNTRAINED
-from clsviz.ui import view
+from clsviz.ui import view, where_length_lives
 from clsviz.ui.state import server
-from clsviz.ui.where_length_lives import jobs
-from clsviz.ui.where_length_lives.cards import choose_vector
 
 PAGE = "where_length_lives"
 
@@ -103,7 +101,7 @@ def test_a_click_on_a_cell_chooses_it(
 ) -> None:
     state = types.SimpleNamespace(pooling=None, layer=None)
     monkeypatch.setattr(st, "session_state", state)
-    choose_vector(pooling, layer, n_layers=2)
+    view.choose_vector(pooling, layer, n_layers=2)
     assert (state.pooling, state.layer) == (pooling, chosen)
 
 
@@ -156,14 +154,14 @@ def test_sentences_are_altered_at_a_click_which_can_be_stopped_and_a_link_has_it
 ) -> None:
     page = open_page()
     blocked = threading.Event()
-    measure = jobs.measure_altered
+    measure = where_length_lives.measure_altered
 
     def wait(*args: Any) -> Any:
         while not blocked.wait(0.01):
             args[-2].check()
         return measure(*args)
 
-    monkeypatch.setattr(jobs, "measure_altered", wait)
+    monkeypatch.setattr(where_length_lives, "measure_altered", wait)
     assert page.button(key="origin-start").label.startswith("Measure five changes · about ")
     page.button(key="origin-start").click().run()
     assert page.query_params["origin"] == "250"  # the most that there are of those offered

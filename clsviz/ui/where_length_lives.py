@@ -1,5 +1,6 @@
 """The page “Where length lives”: after which layer, and from what of the vector, length can be predicted."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -8,20 +9,25 @@ import streamlit as st
 
 from clsviz import analysis, export, figures, words
 from clsviz.errors import ClsvizError
-from clsviz.experiment import Experiment
-from clsviz.jobs import Analysis, Extraction, Found, MeasuringJob
-from clsviz.measurements import Kind
+from clsviz.experiment import Experiment, View
+from clsviz.jobs import Analysis, Extraction, Found, MeasuringJob, measure_altered, measure_untrained
+from clsviz.measurements import Kind, Vectors
 from clsviz.progress import Progress
-from clsviz.settings import Lengths, Pooling, Unit
+from clsviz.settings import N_ALTERED, Alteration, Lengths, Pooling, Unit
 from clsviz.sources import models
 from clsviz.statistics.probes import Readout
+from clsviz.store.results import ResultKey
+from clsviz.ui import layer_cards as cards
 from clsviz.ui import sidebar, view
+from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, layout, plot, preview, redrawn, share
 from clsviz.ui.state import server, session, url, watching
-from clsviz.ui.where_length_lives import cards, jobs
 
 if TYPE_CHECKING:
-    from clsviz.analysis.random_weights import Draws
+    import pandas as pd
+
+    from clsviz.analysis.probes import Origin
+    from clsviz.analysis.random_weights import Draws, RandomWeights
     from clsviz.statistics.probes import Profile
 
 PAGE = "where-length-lives"
@@ -34,12 +40,12 @@ _N_TABLES = 6
 
 def page() -> None:
     """Draw the page; while anything is being computed what is below the notes redraws itself, as there is more."""
-    _, (job, *others) = watching.begin(PAGE, Kind.VECTORS, others=jobs.other_corpus, suffices=jobs.is_kept)
+    _, (job, *others) = watching.begin(PAGE, Kind.VECTORS, others=_other_corpus, suffices=_is_kept)
     there = others[0] if others else None
     sidebar.show(job, of_vectors=True)
 
     def chosen() -> object:
-        needs_vectors = watching.lacks_vectors(job, lambda found: jobs.is_kept(found, session.experiment()))
+        needs_vectors = watching.lacks_vectors(job, lambda found: _is_kept(found, session.experiment()))
         return session.measured(), st.session_state.travel_to, needs_vectors
 
     def is_active() -> bool:
@@ -54,7 +60,7 @@ def page() -> None:
     def analyses() -> list[Analysis[Any]]:
         experiment = session.experiment()
         found = view.covered(job, experiment)
-        return list(jobs.analyses(found, job, there, experiment).values()) if found else []
+        return list(_analyses(found, job, there, experiment).values()) if found else []
 
     redrawn.show(lambda: _show(job, there), chosen, is_active, news)
     preview.explain(job)
@@ -64,7 +70,7 @@ def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
     """The answer, the errors by layer with their controls, and the cards; there: the job of the other corpus."""
     experiment, state = view.fit(job.work.found), st.session_state
     chart.follow(experiment)
-    cards.open_what_a_link_asks_for()
+    _open_what_a_link_asks_for()
     query = url.write(
         experiment,
         PAGE,
@@ -77,7 +83,7 @@ def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
     )
     sidebar.show_notes_of_view()
     found = view.covered(job, experiment)
-    analyses = jobs.analyses(found, job, there, experiment) if found else {}
+    analyses = _analyses(found, job, there, experiment) if found else {}
     profile: Profile | None = None
     answer, numbers, is_whole = words.waiting.for_points(job, server.jobs().n_ahead(job)), "", False
     if found is not None and (of_profile := analyses.get("profile")):
@@ -122,11 +128,31 @@ def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
         if found is not None and profile is not None and is_whole and "sentlen" in analyses:
             _show_more(found, there, experiment, profile, analyses)
         elif found is not None or job.state.is_active:  # “sentlen” is asked for once the vectors are measured
-            cards.show_waiting(experiment)
+            _show_waiting(experiment)
+
+
+def _show_waiting(experiment: Experiment) -> None:
+    """The cards while vectors are measured or read: findings of a part of them would change."""
+    said = words.layer_cards
+    of_one = {"in_full", "scatter_box", "breakdown_box", "project_box", "erase_box", "sentlen_box"}
+    asked_for = {"random_weights_box", "project_box", "origin_box", "travel_box", "erase_box"}
+    is_untrained = models.Name.parse(experiment.model).untrained
+    for key, name in said.NAMES.items():
+        if (key in of_one or not words.is_imported(experiment)) and not (is_untrained and key == "random_weights_box"):
+            why = said.NOT_ASKED if key in asked_for else said.BEING_COMPUTED
+            layout.box(escape(f"{name}: {why}"), key, lambda: st.caption(said.WAITS))
+
+
+def _open_what_a_link_asks_for() -> None:
+    """Open the cards whose content a link asks for, when the page opens."""
+    state = st.session_state
+    for key in ("erase", "project", "random_weights", "origin", "travel_to", "heat"):
+        if state[key]:
+            state.setdefault({"travel_to": "travel_box", "heat": "vectors_box"}.get(key, f"{key}_box"), True)
 
 
 def _show_more(
-    found: Found, there: MeasuringJob | None, experiment: Experiment, profile: "Profile", analyses: jobs.Analyses
+    found: Found, there: MeasuringJob | None, experiment: Experiment, profile: "Profile", analyses: cards.Analyses
 ) -> None:
     """The cards, and how to read the page."""
     shown = chart.view_of(found, experiment)
@@ -185,7 +211,7 @@ def _wait_for_norms(of_profile: "Analysis[Profile]") -> None:
     server.wait_while(lacks_norms, _PATIENCE_SECONDS)
 
 
-def _draws(experiment: Experiment, analyses: jobs.Analyses) -> "Draws | None":
+def _draws(experiment: Experiment, analyses: cards.Analyses) -> "Draws | None":
     """What the band of the picture is of: shuffled lengths, or else untrained models, of which only [CLS] is read."""
     name = "shuffles" if experiment.lengths is Lengths.SHUFFLED else "random_weights"
     job = analyses.get(name)
@@ -218,7 +244,7 @@ def _show_controls(experiment: Experiment) -> None:
 
 
 def _downloads(
-    experiment: Experiment, found: Found, profile: "Profile", draws: "Draws | None", analyses: jobs.Analyses
+    experiment: Experiment, found: Found, profile: "Profile", draws: "Draws | None", analyses: cards.Analyses
 ) -> None:
     name = share.file_name(experiment, found)
 
@@ -242,9 +268,135 @@ def _downloads(
         tables = {
             "Layers": ("layers", profile.table),
             "Norms": ("norms", lambda: export.table(found.sentences, found.measurements)),
-            **cards.tables(analyses),
+            **_tables(analyses),
         }
         for label, (ending, table) in tables.items():
             share.table_downloads(label, f"{name}-{ending}", table, lambda: share.about(experiment, found))
 
     share.menu(draw, _N_TABLES)
+
+
+def _tables(analyses: cards.Analyses) -> "dict[str, tuple[str, Callable[[], pd.DataFrame]]]":
+    """The tables that can be downloaded, by label, each with what its file's name ends in."""
+    results = {name: one.work.result for name, one in analyses.items() if one.work.result is not None}
+    made: dict[str, tuple[str, Callable[[], pd.DataFrame]]] = {}
+    if origin := results.get("origin"):
+        made["Altered sentences"] = "origin", partial(export.tables.origin, origin)
+    if travel := results.get("travel"):
+        made["Other corpus"] = "travel", partial(export.tables.travel, travel)
+    if (erasure := results.get("erase")) and erasure.n_done:
+        made["Length erased"] = "erased", partial(export.tables.erasure, erasure)
+    if (sentlen := results.get("sentlen")) and sentlen.vector:
+        made["SentLen"] = "sentlen", partial(export.tables.sentlen, sentlen)
+    if (random := results.get("random_weights")) and (profile := results.get("profile")):
+        made["Random weights"] = "random-weights", partial(analysis.random_weights.table, random, profile)
+        made["Learning curves"] = "learning-curves", partial(export.tables.learning_curves, profile, random)
+    if breakdown := results.get("breakdown"):
+        if breakdown.layer_norm:
+            made["LayerNorm"] = "layernorm", partial(export.tables.layer_norm, breakdown.layer_norm)
+        if breakdown.by_dimension:
+            made["Dimensions"] = "dimensions", partial(export.tables.dimensions, breakdown.by_dimension)
+    return made
+
+
+def _other_corpus(experiment: Experiment) -> list[tuple[Experiment, Kind]]:
+    """What is to be measured of the other corpus, if one is chosen."""
+    name = st.session_state.travel_to
+    return [(experiment.of_corpus(name), Kind.VECTORS)] if name else []
+
+
+def _is_kept(found: Found, experiment: Experiment) -> bool:
+    """True if all that the page shows is there without the vectors."""
+    view, state = experiment.view, st.session_state
+    works: dict[str, Any] = {
+        "profiles": view.of_all_vectors,
+        "classifications": view,
+        "norm_breakdown": view,
+    }
+    if state.erase:
+        works["erasures"] = view
+    if state.project:
+        works["project"] = view
+    return not (state.travel_to or state.origin) and all(
+        server.is_stored(name, found, of_view) for name, of_view in works.items()
+    )
+
+
+def _analyses(
+    found: Found, job: MeasuringJob, there: MeasuringJob | None, experiment: Experiment
+) -> dict[str, Analysis[Any]]:
+    """The page's analyses, running or done, by name; those that nobody asked for are left out, unless they are stored.
+
+    They go on for as long as they are asked for. there: the job of the corpus that the probes travel to, if any.
+    """
+    layers, probes, state, view = analysis.layers, analysis.probes, st.session_state, experiment.view
+    of_all, of_layers = view.of_all_vectors, view.of_all_layers
+    known: dict[str, Analysis[Any]] = {"profile": server.analyse("profiles", layers.profiles, found, of_all)}
+    if job.state.is_active:  # the others would use only a fraction of the vectors that they need
+        return known
+
+    def has(name: str, of_view: View = view, *, asked: bool = False, takes_vectors: bool = False) -> bool:
+        return (asked and not (takes_vectors and found.is_outline)) or server.is_stored(name, found, of_view)
+
+    known["sentlen"] = server.analyse("classifications", layers.classifications, found, view)
+    known["breakdown"] = server.compute("norm_breakdown", layers.norm_breakdown, found, view)
+    if has("erasures", asked=state.erase):
+        known["erase"] = server.analyse("erasures", probes.erasures, found, view)
+    if has("project", asked=state.project, takes_vectors=True):
+        known["project"] = server.compute("project", layers.project, found, view)
+    if view.lengths is Lengths.SHUFFLED and has("shuffles", of_layers, asked=True, takes_vectors=True):
+        known["shuffles"] = server.analyse("shuffles", analysis.random_weights.shuffles, found, of_layers)
+    is_model = not (found.weights.imported or found.weights.untrained)
+    if is_model and (state.random_weights or _random_weights_key(found, of_all) in server.cache()):
+        known["random_weights"] = _untrained(found, experiment)
+    if n := min(state.origin, len(found.measurements)):
+        known["origin"] = _alter(found, experiment, n)
+    other = there.work.found if there is not None and not there.state.is_active else None
+    if other is not None and not other.n_missing:  # the other corpus is measured as a whole
+        known["travel"] = server.analyse_pair("travels", probes.travels, found, other, of_layers)
+    return known
+
+
+def _alter(found: Found, experiment: Experiment, n: int) -> "Analysis[Origin]":
+    """The job that alters the first n sentences, and measures and probes them again."""
+    jobs, of_view = server.jobs(), experiment.view.of_all_vectors
+
+    def steps(progress: Progress) -> "Iterator[Origin]":
+        def measure(alteration: Alteration, draw: int) -> Vectors:
+            return measure_altered(n, alteration, experiment, found, jobs.store, jobs.encoders, progress, draw)
+
+        return analysis.probes.origins(found, of_view, n, measure)
+
+    key = "origin", found.key, of_view, n
+    return jobs.measure_more(key, steps, server.visitor(), lambda: cards.seconds(found, experiment, n * N_ALTERED))
+
+
+def _random_weights_key(found: Found, view: View) -> ResultKey:
+    """The key of what untrained models give away; what came with clsviz also holds where its vectors are measured here.
+
+    It depends on the sentences alone, and not on the trained model’s vectors.
+    """
+    key = analysis.result_key("random_weights", found, view=view)
+    bundled = replace(key, is_bundled=True)
+    return bundled if bundled in server.cache() else key
+
+
+def _untrained(found: Found, experiment: Experiment) -> "Analysis[RandomWeights]":
+    """The job that measures and probes untrained models, unless that was done before."""
+    jobs, of_view = server.jobs(), experiment.view.of_all_vectors
+    key = _random_weights_key(found, of_view)
+
+    def steps(progress: Progress) -> "Iterator[RandomWeights]":
+        def measure(seed: int, alteration: Alteration | None) -> Vectors:
+            return measure_untrained(
+                seed, experiment, found, jobs.store, jobs.encoders, progress, alteration=alteration
+            )
+
+        result = None
+        for result in analysis.random_weights.random_weights(found, of_view, measure):
+            yield result
+        server.cache().put(key, result)
+
+    n = len(found.measurements) * cards.N_UNTRAINED
+    cost = lambda: cards.seconds(found, experiment, n)  # noqa: E731
+    return jobs.measure_more((key, found.key), steps, server.visitor(), cost, kept=lambda: server.cache().get(key))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,11 +14,11 @@ from clsviz.analysis.compare import Row
 from clsviz.errors import Subject
 from clsviz.experiment import Experiment
 from clsviz.jobs import Found, MeasuringJob, State
-from clsviz.settings import Pooling, Precision, Unit
-from clsviz.sources import models
-from clsviz.ui import sidebar, view
-from clsviz.ui.compare_models import jobs, searches
-from clsviz.ui.compare_models.jobs import Compared
+from clsviz.settings import SEARCH_DEFAULTS, Pooling, Precision, Unit
+from clsviz.sources import catalogue, models
+from clsviz.ui import compare_jobs as jobs
+from clsviz.ui import search_jobs, sidebar, view
+from clsviz.ui.compare_jobs import Compared
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, layout, plot, preview, redrawn, share
 from clsviz.ui.search_jobs import SearchJobs
@@ -45,7 +44,9 @@ def page() -> None:
     first, outline = compared.norms[0], compared.outline()
     with st.sidebar:
         jobs.choose_models(compared)
-        of = _knows_the_corpus(compared)
+        # The job that knows most of the corpus: one whose error is about it, else one that has opened it.
+        failed = [job for job in compared.all if job.error and job.error.subject is Subject.CORPUS]
+        of = next(iter([*failed, *(job for job in compared.all if job.work.corpus)]), first)
         sidebar.show_corpus(of.error, of.work.corpus, is_failed=of.state is State.FAILED)
         sidebar.show_settings(of_vectors=True)
         jobs.show_status(compared, outline)
@@ -76,11 +77,18 @@ def page() -> None:
         lacks_vectors = jobs.lack_vectors(compared.vectors, compared.norms, experiment)
         return session.experiment(), st.session_state.axes, lacks_vectors
 
-    of_searches = searches.ask(compared.names, experiment)
+    def ask() -> list[SearchJobs]:
+        """The jobs of each model's search: of one's own file, or else of the texts that are shipped for it."""
+        of_means = replace(experiment, pooling=Pooling.MEAN, layer=None)
+        if not catalogue.is_own(experiment.corpus):
+            of_means = replace(Experiment.from_query(SEARCH_DEFAULTS), seed=experiment.seed)
+        return [search_jobs.ask(replace(of_means, model=name)) for name in compared.names]
+
+    of_searches = ask()
 
     def draw() -> None:
         nonlocal of_searches
-        of_searches = searches.ask(compared.names, experiment)
+        of_searches = ask()
         _show(compared, experiment, query, shallowest, poolings, of_searches)
 
     def is_active() -> bool:
@@ -89,12 +97,6 @@ def page() -> None:
 
     redrawn.show(draw, chosen, is_active)
     preview.explain(first)
-
-
-def _knows_the_corpus(compared: Compared) -> MeasuringJob:
-    """The job that knows most of the corpus: one whose error is about it, else one that has opened it."""
-    failed = [job for job in compared.all if job.error and job.error.subject is Subject.CORPUS]
-    return next(iter([*failed, *(job for job in compared.all if job.work.corpus)]), compared.norms[0])
 
 
 def _fit_view_to_models(norms: Sequence[MeasuringJob]) -> tuple[Found | None, list[Pooling]]:
@@ -130,7 +132,10 @@ def _show(
     of_searches: Sequence[SearchJobs],
 ) -> None:
     """The answer, the pictures with their controls, the table, and the layers."""
-    rows = searches.with_searches(jobs.rows(compared, experiment), of_searches)
+    rows = [
+        replace(row, search=job.result, search_problem=str(job.error or ""))
+        for row, job in zip(jobs.rows(compared, experiment), of_searches, strict=True)
+    ]
     founds = [job.work.found for job in compared.norms]
     is_searching = any(job.is_active for job in of_searches)  # what they find comes first: no answer before
     answer = words.comparison.searches(rows) or ("" if is_searching else words.comparison.headline(rows))
@@ -144,7 +149,7 @@ def _show(
     )
     with st.grid(2, min_column_width=300):
         with st.container():
-            searches.show(rows, of_searches, _HEIGHT_OF_CURVES)
+            _show_searches(rows, of_searches)
         with st.container():
             _show_errors(rows, experiment.unit)
     with view.strip():
@@ -178,12 +183,11 @@ def _show(
     norms = words.comparison.norm_curves(experiment.unit)
     _show_curves(rows, "norm", norms, "R² of the norm", (-_MARGIN, 1 + _MARGIN), height=_HEIGHT_OF_NORMS)
     measured = [(row, found) for row, found in zip(rows, founds, strict=True) if found and row.norms]
-    how_it_was_measured = partial(_show_settings, experiment, measured) if measured else None
-    share.explain(words.comparison.HOW_TO_READ, how_it_was_measured)
 
+    def how_it_was_measured() -> None:
+        share.facts(words.comparison.settings(experiment, measured))
 
-def _show_settings(experiment: Experiment, measured: Sequence[tuple[Row, Found]]) -> None:
-    share.facts(words.comparison.settings(experiment, measured))
+    share.explain(words.comparison.HOW_TO_READ, how_it_was_measured if measured else None)
 
 
 def _show_pictures(experiment: Experiment, rows: Sequence[Row], founds: Sequence[Found | None]) -> None:
@@ -217,6 +221,42 @@ def _show_pictures(experiment: Experiment, rows: Sequence[Row], founds: Sequence
     most = max((len(row.norms.shown.index) for row in rows if row.norms), default=0)
     if most > _MOST_DRAWN:
         st.caption(words.view.part_drawn(_MOST_DRAWN, most, "Each picture"))
+
+
+def _show_searches(rows: Sequence[Row], of_searches: Sequence[SearchJobs]) -> None:
+    """What the searches are of, the picture of those that are tested, and a button for the others."""
+    corpus = next((job.asked.work.result.corpus.label for job in of_searches if job.asked.work.result), "")
+    about = words.comparison.about_searches(rows, corpus)
+    st.caption(escape(about))
+    if any(row.search for row in rows):
+        lines = figures.by_fifth(words.comparison.rankings(rows))
+        figure = figures.exposure_by_fifth(
+            lines, words.comparison.fifths(rows), chart.palette(), height=_HEIGHT_OF_CURVES
+        )
+        plot.show(figure, key="searches", alt=about, height=_HEIGHT_OF_CURVES)
+    waiting = [
+        (row, job) for row, job in zip(rows, of_searches, strict=True) if job.asked.work.result and not job.is_done
+    ]
+    active = [(row, job) for row, job in waiting if job.is_active]
+    if active:
+        row, job = next(((row, job) for row, job in active if job.test and job.test.total), active[0])
+        now = job.test or job.asked
+        st.progress(
+            min(1.0, now.done / now.total) if now.total else 0.0,
+            escape(
+                f"{row.label}: {now.stage or 'waiting'}" + (f" {now.done:,} of {now.total:,}" if now.total else "…")
+            ),
+        )
+        if st.button("Cancel", icon=":material/stop_circle:", key="cancel_searches"):
+            for _, one in active:
+                one.stop()
+            st.rerun()
+    elif waiting:
+        costs = [job.asked.work.result.cost for _, job in waiting if job.asked.work.result]
+        if st.button(words.comparison.measure_searches(costs), key="measure_searches", icon=":material/play_arrow:"):
+            for _, job in waiting:
+                job.start()
+            st.rerun()
 
 
 def _show_errors(rows: Sequence[Row], unit: Unit) -> None:
@@ -267,10 +307,8 @@ def _show_table(rows: Sequence[Row], unit: Unit) -> None:
         for low, high in zip(numbers["r_squared_low"], numbers["r_squared_high"], strict=True)
     ]
     numbers.insert(4, "interval", intervals)
-    columns = _columns(unit)
-    if any(row.search for row in rows):
-        label = columns.pop("label")
-        columns = {"label": label} | _search_columns() | columns
+    columns = _columns(unit, has_searches=any(row.search for row in rows))
+    if "recall_at_10" in columns:
         numbers[["recall_at_10", "recall_at_10_dot"]] *= 100
     if (numbers["problem"] != "").any():
         columns["problem"] = st.column_config.TextColumn("Problem", width="large")
@@ -288,12 +326,25 @@ def _show_table(rows: Sequence[Row], unit: Unit) -> None:
     )
 
 
-def _columns(unit: Unit) -> dict[str, Any]:
-    """The columns that are always shown, in their order, with their configuration."""
+def _columns(unit: Unit, *, has_searches: bool) -> dict[str, Any]:
+    """The columns that are shown, in their order, with their configuration.
+
+    has_searches: whether there is what searches found, by cosine of mean-pooled vectors and by their dot product.
+    """
     lengths = {"tokens": "mean_tokens"} if unit is Unit.TOKENS else {unit: "mean_length", "tokens": "mean_tokens"}
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
+    exposure, percent = "Exposure of the {} fifth, by cosine: 1 is fair.", "%.0f%%"
+    searches = {
+        "recall_at_10": number(
+            "Recall", format=percent, help="Right texts among ten, by cosine of mean-pooled vectors."
+        ),
+        "recall_at_10_dot": number("By dot product", format=percent, help="The same, by dot product of raw means."),
+        "exposure_shortest": number("Shortest", format="%.2f", help=exposure.format("shortest")),
+        "exposure_longest": number("Longest", format="%.2f", help=exposure.format("longest")),
+    }
     return {
         "label": text("Model", pinned=True),
+        **(searches if has_searches else {}),
         "r_squared": number("R²", format="%.3f", help="Share of the norm’s variance that the line accounts for."),
         "interval": text("95% interval", help="95% interval of R²."),
         "slope": number(f"Slope per {unit.singular}", format="%.3g", help=f"Change in the norm per {unit.singular}."),
@@ -323,30 +374,19 @@ def _columns(unit: Unit) -> dict[str, Any]:
     }
 
 
-def _search_columns() -> dict[str, Any]:
-    """What searches found, by cosine of mean-pooled vectors and by their dot product."""
-    number = st.column_config.NumberColumn
-    return {
-        "recall_at_10": number(
-            "Recall", format="%.0f%%", help="Right texts among ten, by cosine of mean-pooled vectors."
-        ),
-        "recall_at_10_dot": number("By dot product", format="%.0f%%", help="The same, by dot product of raw means."),
-        "exposure_shortest": number(
-            "Shortest", format="%.2f", help="Exposure of the shortest fifth, by cosine: 1 is fair."
-        ),
-        "exposure_longest": number(
-            "Longest", format="%.2f", help="Exposure of the longest fifth, by cosine: 1 is fair."
-        ),
-    }
-
-
 def _downloads(
     experiment: Experiment, rows: Sequence[Row], founds: Sequence[Found | None], query: dict[str, str]
 ) -> None:
     """The tables as files, made when asked for."""
+
+    def shareable(row: Row) -> Row:  # with a folder of this machine by its name alone
+        folder = models.Name.parse(row.model).base
+        problem = row.problem.replace(folder, words.shareable_model(folder))
+        return replace(row, model=words.shareable_model(row.model), problem=problem)
+
     sentences = next((found.sentences for found in founds if found), [])
     tables: dict[str, Callable[[], pd.DataFrame]] = {
-        "Table": lambda: analysis.compare.table([_shareable(row) for row in rows]),
+        "Table": lambda: analysis.compare.table([shareable(row) for row in rows]),
         "Layers": lambda: analysis.compare.curves(rows),
         "Sentences": lambda: analysis.compare.points(rows, sentences),
     }
@@ -370,10 +410,3 @@ def _downloads(
             share.table_downloads(name, f"clsviz-comparison-{name.lower()}", table, about)
 
     share.menu(draw, len(tables), is_disabled=not any(row.norms for row in rows))
-
-
-def _shareable(row: Row) -> Row:
-    """The same with a folder of this machine by its name alone."""
-    folder = models.Name.parse(row.model).base
-    problem = row.problem.replace(folder, words.shareable_model(folder))
-    return replace(row, model=words.shareable_model(row.model), problem=problem)

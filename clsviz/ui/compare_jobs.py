@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
 from clsviz import analysis, words
 from clsviz.analysis.compare import Row
 from clsviz.errors import ClsvizError, ModelError, SettingError, Subject
-from clsviz.experiment import Experiment, View, parse_setting
+from clsviz.experiment import Experiment, parse_setting
 from clsviz.jobs import Found, MeasuringJob, State, measurement_key
 from clsviz.measurements import Kind
 from clsviz.settings import MOST_MODELS, Precision
@@ -147,12 +146,28 @@ def _draw_status(compared: Compared, place: str) -> None:
     waiting = [job for job in compared.all if job.state in (State.WAITING, State.CANCELLED)]
     waiting = waiting or [job for job in compared.all if job.state is State.FAILED]
     with st.container(key=f"status_of_models{place}"):
-        if compared.is_active:
-            _cancel_button(compared.all, place)
+        if compared.is_active:  # how many sentences are measured of how many, once for norms and once for vectors
+            founds = [job.work.found for job in compared.all]
+            sizes = [len(found.sentences) if found else 0 for found in founds]
+            asked = [job.work.experiment.sample_size for job in compared.all]
+            most = max(sizes)  # the corpus may have fewer sentences than asked for
+            total = sum(size or min(most or wanted, wanted) for size, wanted in zip(sizes, asked, strict=True))
+            done = sum(len(found.measurements) for found in founds if found)
+            st.progress(min(1.0, done / max(total, 1)), f"{done:,} of {total:,} in total")
+            if st.button("Cancel", icon=":material/stop_circle:", key=f"cancel{place}", width="stretch"):
+                for job in compared.all:
+                    watching.leave(job)
+                st.rerun()
+            st.caption(words.waiting.when_left(server.limits().unwatched_seconds))
         elif waiting:
             if any(job.is_refused for job in waiting):
                 st.caption(words.waiting.refused(server.limits().visitor_jobs or 0))
-            label = _run_label(waiting)
+            label, costs = "Measure", [(job.work.experiment.model, job.cost) for job in waiting if job.cost]
+            if costs and all(job.state is State.WAITING for job in waiting):
+                # Downloaded once for norms and vectors.
+                megabytes = sum({name: cost.megabytes for name, cost in costs}.values())
+                label += f" · about {words.duration(sum(cost.seconds for _, cost in costs))}"
+                label += f" · {megabytes:,} MB" if megabytes else ""
             if st.button(label, icon=":material/play_arrow:", type="primary", key=f"run{place}", width="stretch"):
                 for job in waiting:
                     watching.start(job)
@@ -165,32 +180,6 @@ def _draw_status(compared: Compared, place: str) -> None:
             stopped.setdefault(message, []).append(label)
     for message, names in stopped.items():
         st.error(escape(f"{', '.join(names)}: {message}"))
-
-
-def _cancel_button(jobs: Sequence[MeasuringJob], place: str) -> None:
-    """How many sentences are measured of how many, once for norms and once for vectors, and the button."""
-    founds = [job.work.found for job in jobs]
-    sizes = [len(found.sentences) if found else 0 for found in founds]
-    asked = [job.work.experiment.sample_size for job in jobs]
-    known = max(sizes)  # the corpus may have fewer sentences than asked for
-    total = sum(size or min(known or size_asked, size_asked) for size, size_asked in zip(sizes, asked, strict=True))
-    done = sum(len(found.measurements) for found in founds if found)
-    st.progress(min(1.0, done / max(total, 1)), f"{done:,} of {total:,} in total")
-    if st.button("Cancel", icon=":material/stop_circle:", key=f"cancel{place}", width="stretch"):
-        for job in jobs:
-            watching.leave(job)
-        st.rerun()
-    st.caption(words.waiting.when_left(server.limits().unwatched_seconds))
-
-
-def _run_label(waiting: Sequence[MeasuringJob]) -> str:
-    costs = [(job.work.experiment.model, job.cost) for job in waiting if job.cost]
-    if any(job.state in (State.CANCELLED, State.FAILED) for job in waiting) or not costs:
-        return "Measure"
-    seconds = sum(cost.seconds for _, cost in costs)
-    megabytes = sum({name: cost.megabytes for name, cost in costs}.values())  # downloaded once for norms and vectors
-    download = f" · {megabytes:,} MB" if megabytes else ""
-    return f"Measure · about {words.duration(seconds)}{download}"
 
 
 def _progress(label: str, norms: MeasuringJob, vectors: MeasuringJob) -> str:
@@ -221,46 +210,35 @@ def rows(compared: Compared, experiment: Experiment) -> list[Row]:
     founds = [watching.found(job, of_model) for job, of_model in zip(compared.norms, experiments, strict=True)]
     indices = iter(analysis.compare.common([found.measurements for found in founds if found], experiment.view))
     is_settled = not any(job.state.is_active for job in compared.norms)  # until then, the sentences may change
-    known = []
+    known, cache = [], server.cache()
     for label, of_model, job, of_vectors, found in zip(
         labels, experiments, compared.norms, compared.vectors, founds, strict=True
     ):
         row = Row(of_model.model, label, problem=str(job.error or of_vectors.error or ""))
         if found is not None:
-            index, vectors = next(indices), of_vectors.work.found
-            row = _with_norms(row, job, found, of_model.view, index)
+            index, vectors, view = next(indices), of_vectors.work.found, of_model.view
+            key = "norms of", found.key, view, analysis.digest(index)
+            row = replace(
+                row,
+                n_sampled=len(found.sentences),
+                is_whole=not found.n_missing,
+                norms=cache.get_or_compute(key, partial(analysis.compare.norms_of, found, view, index, cache)),
+                sentences_per_second=job.work.sentences_per_second
+                or _rate(found.weights.fingerprint, len(found.measurements)),
+                n_parameters=found.weights.n_parameters,
+            )
             if is_settled and of_vectors.state is State.DONE and vectors:
                 if lack_vectors([of_vectors], compared.norms, of_model):
                     row = replace(row, is_read=False)
-                else:
-                    row = _with_probes(row, vectors, of_model.view, index)
+                else:  # every layer is probed; the probes continue only while somebody is looking
+                    view, index = view.of_all_vectors, index[index < len(vectors.measurements)]
+                    read = partial(analysis.compare.read_vectors, vectors, view, index)
+                    probes = server.analyse_as("read_vectors", vectors, view, read, analysis.digest(index))
+                    problem = str(probes.error or row.problem)
+                    is_read = not probes.state.is_active
+                    row = replace(row, profile=probes.work.result, is_read=is_read, problem=problem)
         known.append(row)
     return known
-
-
-def _with_norms(row: Row, job: MeasuringJob, found: Found, of_view: View, index: NDArray[np.intp]) -> Row:
-    key = "norms of", found.key, of_view, analysis.digest(index)
-    norms = server.cache().get_or_compute(key, lambda: analysis.compare.norms_of(found, of_view, index, server.cache()))
-    rate = job.work.sentences_per_second or _rate(found.weights.fingerprint, len(found.measurements))
-    return replace(
-        row,
-        n_sampled=len(found.sentences),
-        is_whole=not found.n_missing,
-        norms=norms,
-        sentences_per_second=rate,
-        n_parameters=found.weights.n_parameters,
-    )
-
-
-def _with_probes(row: Row, found: Found, of_view: View, index: NDArray[np.intp]) -> Row:
-    """The row with the probes so far; they continue only while somebody is looking."""
-    index = index[index < len(found.measurements)]
-    of_view, read = of_view.of_all_vectors, analysis.compare.read_vectors  # every layer is probed
-    probes = server.analyse_as(
-        "read_vectors", found, of_view, lambda: read(found, of_view, index), analysis.digest(index)
-    )
-    problem = str(probes.error or row.problem)
-    return replace(row, profile=probes.work.result, is_read=not probes.state.is_active, problem=problem)
 
 
 def lack_vectors(vectors: Sequence[MeasuringJob], norms: Sequence[MeasuringJob], experiment: Experiment) -> bool:
