@@ -3,7 +3,6 @@
 import logging
 import traceback
 from pathlib import Path
-from types import TracebackType
 
 import streamlit as st
 
@@ -59,10 +58,7 @@ class _WithoutMessages(logging.Filter):
             record.levelno, record.levelname = logging.WARNING, "WARNING"
             record.exc_info = record.exc_text = None
         elif state.server.limits().is_public:
-            record.msg, record.args = f"{record.getMessage()}\n{_without_message(kind, where)}".replace("%", "%%"), ()
+            frames = "".join(traceback.format_tb(where)) + kind.__name__
+            record.msg, record.args = f"{record.getMessage()}\n{frames}".replace("%", "%%"), ()
             record.exc_info = record.exc_text = None
         return True
-
-
-def _without_message(kind: type[BaseException], where: TracebackType | None) -> str:
-    return "".join(traceback.format_tb(where)) + kind.__name__

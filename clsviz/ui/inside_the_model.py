@@ -80,7 +80,11 @@ def page() -> None:
         answer, numbers = words.anatomy.answer(anatomy), words.anatomy.in_numbers(anatomy)
     layout.head(question, answer, numbers, terms=words.glossary.INSIDE_THE_MODEL)
     if weights is None or anatomy is None:
-        _show_before()
+        if before := st.session_state.get("way_before"):  # the picture of the model before, dimmed
+            figure, alt, height = before
+            told = words.waiting.SETTINGS_BEFORE
+            plot.show(figure, key="way", alt=f"{told}. {alt}", height=height, is_dimmed=True)
+            st.caption(escape(f"{told}."))
         return
     own.line()
     typed = own.typed()
@@ -97,21 +101,20 @@ def page() -> None:
         _downloads(experiment, weights, anatomy, check)
     if check is not None:
         st.caption(escape(words.anatomy.checked_sentence(check, len(typed))))
-        title = words.anatomy.beginning_title(anatomy, check)
-        _box(title, "beginning", partial(_show_beginning, anatomy, check, untrained=weights.untrained))
+        beginning = words.anatomy.beginning(anatomy, check, untrained=weights.untrained)
+
+        def show_beginning() -> None:  # the vector that [CLS] enters the model with
+            vector = anatomy.cls_embedding
+            numbers = "  ".join(f"{value:+.6f}".replace("-", "−") for value in vector[:_FIRST])
+            more = f"  … {len(vector) - _FIRST:,} more" if len(vector) > _FIRST else ""
+            st.markdown(escape(beginning))
+            st.code(numbers + more, language=None, wrap_lines=True)
+
+        _box(words.anatomy.beginning_title(anatomy, check), "beginning", show_beginning)
         _box(words.anatomy.pooler_title(anatomy, check), "pooler_check", partial(_show_check, anatomy, check))
         _box(words.anatomy.norm_title(check), "direction", partial(_show_direction, check))
     _box(words.anatomy.parameters_title(anatomy), "parameters", partial(_show_parameters, anatomy, weights.label))
     _box(words.anatomy.facts_title(anatomy), "facts", partial(_show_facts, anatomy, weights))
-
-
-def _show_before() -> None:
-    """The picture of the model before, dimmed, while the one that was chosen is not here."""
-    if before := st.session_state.get("way_before"):
-        figure, alt, height = before
-        told = words.waiting.SETTINGS_BEFORE
-        plot.show(figure, key="way", alt=f"{told}. {alt}", height=height, is_dimmed=True)
-        st.caption(escape(f"{told}."))
 
 
 def _box(title: str, key: str, draw: Callable[[], object]) -> None:
@@ -193,15 +196,6 @@ def _show_facts(anatomy: "Anatomy", weights: Weights) -> None:
             },
             alt="The special tokens with their ids",
         )
-
-
-def _show_beginning(anatomy: "Anatomy", check: Check, *, untrained: bool) -> None:
-    """The vector that [CLS] enters the model with."""
-    vector = anatomy.cls_embedding
-    numbers = "  ".join(f"{value:+.6f}".replace("-", "−") for value in vector[:_FIRST])
-    more = f"  … {len(vector) - _FIRST:,} more" if len(vector) > _FIRST else ""
-    st.markdown(escape(words.anatomy.beginning(anatomy, check, untrained=untrained)))
-    st.code(numbers + more, language=None, wrap_lines=True)
 
 
 def _show_check(anatomy: "Anatomy", check: Check) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -123,8 +122,30 @@ def ask(experiment: Experiment, titles: str = "", judged: str = "") -> SearchJob
     name = "search test", of_texts, experiment.pooling, experiment.layer
     tries = _of_session("search_tries").get(name, 0)
 
+    files: dict[str, Any] = {"titles": titles, "judged": file, "most_texts": most}
+
     def read(progress: Progress) -> Asked:
-        return _read(experiment, progress, titles, file, most)
+        """Find or make the searches, and estimate the cost of testing them."""
+        if models.Imported.parse(experiment.model):
+            raise SettingError("Imported vectors have no queries. Choose a model, or use clsviz.search_test_vectors.")
+        there = searches.find_searches(
+            experiment.selection, queue.store.corpora, progress, seed=experiment.seed, **files
+        )
+        try:
+            weights: Weights | None = identified(models.find(experiment.model), queue.store)
+        except NotDownloadedError:
+            weights = None
+        n = len(there.queries), len(there.texts)
+        read = Asked(there.task, there.titles, there.corpus, *n, weights, Cost(0))
+        if weights is None:
+            return replace(read, cost=Cost(0, models.download_megabytes(experiment.model, progress)))
+        key = _result_key(read, experiment)
+        is_kept = key is not None and key in cache  # then nobody waits for a trial
+        texts = [text[:_LONGEST_READ] for text in (*there.texts, *there.queries)]
+        extraction = Extraction(experiment, queue.store, queue.encoders, machine=queue.machine, kind=Kind.VECTORS)
+        found = Found(weights, Sample(there.corpus, texts, ""))
+        seconds = extraction.seconds(found, len(texts), has_trial=not is_kept) + _TEST_SECONDS
+        return replace(read, cost=Cost(seconds))
 
     asked = queue.fetch(("searches", tries, of_texts), read, who)
     result = asked.work.result
@@ -137,7 +158,6 @@ def ask(experiment: Experiment, titles: str = "", judged: str = "") -> SearchJob
         return SearchJobs(name, asked, None)
 
     def test(progress: Progress) -> Any:
-        files: dict[str, Any] = {"titles": titles, "judged": file, "most_texts": most}
         yield run_test(experiment, queue.store, queue.encoders, progress, **files, cache=cache).test
 
     def kept() -> SearchTest | None:
@@ -147,31 +167,6 @@ def ask(experiment: Experiment, titles: str = "", judged: str = "") -> SearchJob
     if result.weights is None and tested.state is State.DONE:  # they are here by now
         asked = queue.fetch(("searches", name), read, who)
     return SearchJobs(name, asked, tested)
-
-
-def _read(experiment: Experiment, progress: Progress, titles: str, judged: Path | None, most: int) -> Asked:
-    """Find or make the searches, and estimate the cost of testing them."""
-    if models.Imported.parse(experiment.model):
-        raise SettingError("Imported vectors have no queries. Choose a model, or use clsviz.search_test_vectors.")
-    queue = server.jobs()
-    files: dict[str, Any] = {"titles": titles, "judged": judged, "most_texts": most}
-    there = searches.find_searches(experiment.selection, queue.store.corpora, progress, seed=experiment.seed, **files)
-    try:
-        weights: Weights | None = identified(models.find(experiment.model), queue.store)
-    except NotDownloadedError:
-        weights = None
-    n = len(there.queries), len(there.texts)
-    read = Asked(there.task, there.titles, there.corpus, *n, weights, Cost(0))
-    if weights is None:
-        cost = Cost(0, models.download_megabytes(experiment.model, progress))
-    else:
-        key = _result_key(read, experiment)
-        is_kept = key is not None and key in server.cache()  # then nobody waits for a trial
-        texts = [text[:_LONGEST_READ] for text in (*there.texts, *there.queries)]
-        extraction = Extraction(experiment, queue.store, queue.encoders, machine=queue.machine, kind=Kind.VECTORS)
-        found = Found(weights, Sample(there.corpus, texts, ""))
-        cost = Cost(extraction.seconds(found, len(texts), has_trial=not is_kept) + _TEST_SECONDS)
-    return replace(read, cost=cost)
 
 
 def _result_key(asked: Asked, experiment: Experiment) -> ResultKey | None:

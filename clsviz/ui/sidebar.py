@@ -86,6 +86,13 @@ def show_model(error: ClsvizError | None = None) -> None:
     """The control of the model; error: what is wrong, if that is known already, shown here if it is about the model."""
     own = [one.model for one in imported()]
     names = view.including(st.session_state.model, [*models.MODELS, f"{models.UNTRAINED}minilm", *own])
+
+    def choose() -> None:
+        if _take_name("model", visitor.model_problem):
+            chosen = next((one for one in imported() if one.model == st.session_state.model), None)
+            if chosen is not None:  # imported vectors come with their texts
+                session.choose(chosen.experiment)
+
     st.selectbox(
         "Model",
         names,
@@ -93,7 +100,7 @@ def show_model(error: ClsvizError | None = None) -> None:
         format_func=label_of_model,
         key="model",
         persist_state="session",
-        on_change=_choose_model,
+        on_change=choose,
         accept_new_options=not server.limits().is_public,
         help="The encoder. You can also type any Hugging Face Hub id, optionally with @ and a revision, or, if clsviz "
         "runs on your machine, the path of a folder. Put “untrained:” in front for the same architecture with random "
@@ -120,14 +127,6 @@ def label_of_model(name: str) -> str:
         return name
     label = models.label(name)
     return label[:1].upper() + label[1:]
-
-
-def _choose_model() -> None:
-    """Take the chosen model, or say why not; imported vectors come with their texts."""
-    if _take_name("model", visitor.model_problem):
-        chosen = next((one for one in imported() if one.model == st.session_state.model), None)
-        if chosen is not None:
-            session.choose(chosen.experiment)
 
 
 def _take_name(setting: str, problem_of: Callable[[str], str]) -> bool:
@@ -158,6 +157,12 @@ def show_corpus(error: ClsvizError | None, found: Corpus | None, *, is_failed: b
     """
     state = st.session_state
     names = view.including(state.corpus, [*catalogue.CORPORA, *state.get("uploads", [])])
+
+    def choose() -> None:
+        if _take_name("corpus", visitor.corpus_problem):
+            _forget_texts()
+            session.hold()
+
     st.selectbox(
         "Corpus",
         names,
@@ -165,7 +170,7 @@ def show_corpus(error: ClsvizError | None, found: Corpus | None, *, is_failed: b
         format_func=label_of_corpus,
         key="corpus",
         persist_state="session",
-        on_change=_choose_corpus,
+        on_change=choose,
         accept_new_options=not server.limits().is_public,
         help="Where the sentences come from. The first four are docstrings: of Python 3.11, the same on every "
         "machine, as sentences and as whole texts with titles; of the Python installed here; and of its packages as "
@@ -207,13 +212,6 @@ def label_of_corpus(name: str) -> str:
     return f"{file_name} ({name[7:11]})"
 
 
-def _choose_corpus() -> None:
-    """Take the chosen corpus, with its own defaults, or say why not."""
-    if _take_name("corpus", visitor.corpus_problem):
-        _forget_texts()
-        session.hold()
-
-
 def choose_corpus(name: str) -> None:
     """Go to a corpus, with its own defaults."""
     st.session_state.corpus, st.session_state.corpus_message = name, ""
@@ -228,38 +226,36 @@ def own_text(key: str, about: str) -> None:
 
 
 def _upload(key: str) -> None:
+    """Where a file is chosen, which then is the corpus, or this place says why not."""
+    state = st.session_state
+
+    def keep() -> None:
+        state.upload_message = ""
+        if state[key] is None:
+            return
+        try:
+            name = server.keep_upload(state[key])
+        except ClsvizError as error:
+            state.upload_message = str(error)
+            return
+        if f"{key}_place" in state:  # whoever has chosen a file looks for what is made of it
+            state[f"{key}_place"] = False
+        state.uploads = list(dict.fromkeys([*state.get("uploads", []), name]))
+        choose_corpus(name)
+        session.hold()
+
     file = st.file_uploader(
         "A text file",
         key=key,
-        on_change=_keep_upload,
-        args=[key],
+        on_change=keep,
         max_upload_size=server.upload_megabytes(server.limits()),
         help="Plain text (a text on each line, or wrapped paragraphs), a table (CSV, TSV, JSON lines) or Parquet. "
         "All but Parquet may be gzipped.",
     )
-    if file is not None and (message := st.session_state.get("upload_message", "")):  # and it is not kept
+    if file is not None and (message := state.get("upload_message", "")):  # and it is not kept
         st.error(escape(message))
     else:
         st.caption(words.reading.kept_for(server.limits().upload_seconds))
-
-
-def _keep_upload(key: str) -> None:
-    """Make the uploaded file the corpus, or say why not."""
-    state = st.session_state
-    state.upload_message = ""
-    if state[key] is None:
-        return
-    try:
-        name = server.keep_upload(state[key])
-    except ClsvizError as error:
-        state.upload_message = str(error)
-    else:
-        if f"{key}_place" in state:  # whoever has chosen a file looks for what is made of it
-            state[f"{key}_place"] = False
-        state.corpus, state.corpus_message = name, ""
-        state.uploads = list(dict.fromkeys([*state.get("uploads", []), name]))
-        _forget_texts()
-        session.hold()
 
 
 def _texts(corpus: Corpus | None) -> None:
@@ -271,6 +267,13 @@ def _texts(corpus: Corpus | None) -> None:
     options = {setting: names for setting, names in options.items() if len(names) > 1}
     if has_preview and not options:
         return
+
+    def choose(setting: str, key: str) -> None:  # what depends on it goes back to the dataset's default
+        settings = list(_TEXT_HELP)
+        for later in settings[settings.index(setting) :]:
+            state[later] = ""
+        state[setting] = state[key]
+
     with st.expander("Which texts", expanded=not catalogue.is_in_catalogue(state.corpus)):
         for setting, names in options.items():
             decided = state[setting] or (getattr(corpus.selection, setting) if corpus else "")
@@ -281,7 +284,7 @@ def _texts(corpus: Corpus | None) -> None:
                 names,
                 index=names.index(state[key]),
                 key=key,
-                on_change=_choose_texts,
+                on_change=choose,
                 args=[setting, key],
                 help=_TEXT_HELP[setting],
             )
@@ -295,14 +298,6 @@ def _texts(corpus: Corpus | None) -> None:
             help="Cut texts into sentences, with rules for English. Auto does so if they average more than "
             f"{LONG_TEXT} characters.",
         )
-
-
-def _choose_texts(setting: str, key: str) -> None:
-    """Take the chosen configuration, split or column; what depends on it goes back to the dataset's default."""
-    settings = list(_TEXT_HELP)
-    for later in settings[settings.index(setting) :]:
-        st.session_state[later] = ""
-    st.session_state[setting] = st.session_state[key]
 
 
 def _forget_texts() -> None:

@@ -62,43 +62,36 @@ def draw(job: MeasuringJob, name: str = "") -> None:
             _stop_button(name)
             _cancel_button(job, name)
         elif state.is_active:
-            _progress(job)
+            stage, done, total = job.stage, job.done, job.total  # its thread goes on
+            rate, left = job.rate, job.seconds_left
+            if total:
+                unit = f" {job.unit}" if job.unit else ""
+                pace = f" · {rate:,.0f}{unit}/s · {words.duration(left)} left" if left is not None else ""
+                st.progress(min(1.0, done / total), f"{escape(stage)} {done:,} of {total:,}{unit}{pace}")
+            else:
+                st.progress(0.0, escape(stage) or "Looking for earlier measurements")
             _cancel_button(job, name)
             st.caption(words.waiting.when_left(server.limits().unwatched_seconds))
         elif state is State.DONE:
-            _done(job, name)
+            found = job.work.found
+            n, n_shipped = (found.n_measured, found.n_shipped) if found else (0, 0)
+            where = f", {'all' if n_shipped == n else f'{n_shipped:,}'} on another machine" if n_shipped else ""
+            how = "imported" if found and found.weights.imported else "measured"
+            st.caption(f":material/check: {n:,} sentence{'' if n == 1 else 's'} {how}{where}")
+            if n_shipped and st.button(
+                "Measure here",
+                icon=":material/refresh:",
+                key=f"here{name}",
+                width="stretch",
+                help=words.shipped(n_shipped, n, is_outline=found is not None and found.is_outline),
+            ):
+                watching.start(job, here=True)
+                st.rerun()
         else:
             if job.is_refused:
                 st.caption(words.waiting.refused(server.limits().visitor_jobs or 0))
             _run_button(job, name)
     show_error(job.error, *OF_THE_RUN)
-
-
-def _done(job: MeasuringJob, name: str) -> None:
-    found = job.work.found
-    n, n_shipped = (found.n_measured, found.n_shipped) if found else (0, 0)
-    where = f", {'all' if n_shipped == n else f'{n_shipped:,}'} on another machine" if n_shipped else ""
-    done = "imported" if found and found.weights.imported else "measured"
-    st.caption(f":material/check: {n:,} sentence{'' if n == 1 else 's'} {done}{where}")
-    if n_shipped and st.button(
-        "Measure here",
-        icon=":material/refresh:",
-        key=f"here{name}",
-        width="stretch",
-        help=words.shipped(n_shipped, n, is_outline=found is not None and found.is_outline),
-    ):
-        watching.start(job, here=True)
-        st.rerun()
-
-
-def _progress(job: MeasuringJob) -> None:
-    stage, done, total, rate, left = job.stage, job.done, job.total, job.rate, job.seconds_left  # its thread goes on
-    if not total:
-        st.progress(0.0, escape(stage) or "Looking for earlier measurements")
-        return
-    unit = f" {job.unit}" if job.unit else ""
-    pace = f" · {rate:,.0f}{unit}/s · {words.duration(left)} left" if left is not None else ""
-    st.progress(min(1.0, done / total), f"{escape(stage)} {done:,} of {total:,}{unit}{pace}")
 
 
 def _run_button(job: MeasuringJob, name: str) -> None:

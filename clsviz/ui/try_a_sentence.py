@@ -120,11 +120,7 @@ def _show(jobs: list[MeasuringJob]) -> None:
             lambda: analysis.corpus_context(measured, as_they_are.view),
         )
     with answer_place:
-        answer, about = "Measuring your sentence…", ""
-        if found is None:
-            n_ahead = server.jobs().n_ahead(jobs[0])
-            in_queue = f"{words.waiting.in_queue(n_ahead)}. Then the model is loaded." if n_ahead else ""
-            answer = in_queue or _NOTHING_YET.get(jobs[0].state, "Looking for the model; this takes a moment.")
+        answer, about = _nothing_yet(jobs[0]) if found is None else "Measuring your sentence…", ""
         if typed is not None:
             if not 1 <= st.session_state.sentence <= len(typed.sentences):
                 st.session_state.sentence = 1
@@ -177,6 +173,13 @@ def _query() -> dict[str, str]:
     state = st.session_state
     numbers = {name: str(state[name]) if state[name] != 1 else "" for name in ("sentence", "word")}
     return {"nearest": "yes" if state.nearest else ""} | numbers
+
+
+def _nothing_yet(job: MeasuringJob) -> str:
+    """Why nothing is known of the model."""
+    if n_ahead := server.jobs().n_ahead(job):
+        return f"{words.waiting.in_queue(n_ahead)}. Then the model is loaded."
+    return _NOTHING_YET.get(job.state, "Looking for the model; this takes a moment.")
 
 
 def _show_picture(typed: TypedSentences | None, found: Found | None, experiment: Experiment) -> "ViewData | None":

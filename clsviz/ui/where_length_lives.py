@@ -307,16 +307,9 @@ def _other_corpus(experiment: Experiment) -> list[tuple[Experiment, Kind]]:
 
 def _is_kept(found: Found, experiment: Experiment) -> bool:
     """True if all that the page shows is there without the vectors."""
-    view, state = experiment.view, st.session_state
-    works: dict[str, Any] = {
-        "profiles": view.of_all_vectors,
-        "classifications": view,
-        "norm_breakdown": view,
-    }
-    if state.erase:
-        works["erasures"] = view
-    if state.project:
-        works["project"] = view
+    of_view, state = experiment.view, st.session_state
+    names = ["classifications", "norm_breakdown", *["erasures"] * state.erase, *["project"] * state.project]
+    works = {"profiles": of_view.of_all_vectors} | dict.fromkeys(names, of_view)
     return not (state.travel_to or state.origin) and all(
         server.is_stored(name, found, of_view) for name, of_view in works.items()
     )
@@ -329,22 +322,22 @@ def _analyses(
 
     They go on for as long as they are asked for. there: the job of the corpus that the probes travel to, if any.
     """
-    layers, probes, state, view = analysis.layers, analysis.probes, st.session_state, experiment.view
-    of_all, of_layers = view.of_all_vectors, view.of_all_layers
+    layers, probes, state, of_view = analysis.layers, analysis.probes, st.session_state, experiment.view
+    of_all, of_layers = of_view.of_all_vectors, of_view.of_all_layers
     known: dict[str, Analysis[Any]] = {"profile": server.analyse("profiles", layers.profiles, found, of_all)}
     if job.state.is_active:  # the others would use only a fraction of the vectors that they need
         return known
 
-    def has(name: str, of_view: View = view, *, asked: bool = False, takes_vectors: bool = False) -> bool:
-        return (asked and not (takes_vectors and found.is_outline)) or server.is_stored(name, found, of_view)
+    def has(name: str, wanted: View = of_view, *, asked: bool, takes_vectors: bool = False) -> bool:
+        return (asked and not (takes_vectors and found.is_outline)) or server.is_stored(name, found, wanted)
 
-    known["sentlen"] = server.analyse("classifications", layers.classifications, found, view)
-    known["breakdown"] = server.compute("norm_breakdown", layers.norm_breakdown, found, view)
+    known["sentlen"] = server.analyse("classifications", layers.classifications, found, of_view)
+    known["breakdown"] = server.compute("norm_breakdown", layers.norm_breakdown, found, of_view)
     if has("erasures", asked=state.erase):
-        known["erase"] = server.analyse("erasures", probes.erasures, found, view)
+        known["erase"] = server.analyse("erasures", probes.erasures, found, of_view)
     if has("project", asked=state.project, takes_vectors=True):
-        known["project"] = server.compute("project", layers.project, found, view)
-    if view.lengths is Lengths.SHUFFLED and has("shuffles", of_layers, asked=True, takes_vectors=True):
+        known["project"] = server.compute("project", layers.project, found, of_view)
+    if of_view.lengths is Lengths.SHUFFLED and has("shuffles", of_layers, asked=True, takes_vectors=True):
         known["shuffles"] = server.analyse("shuffles", analysis.random_weights.shuffles, found, of_layers)
     is_model = not (found.weights.imported or found.weights.untrained)
     if is_model and (state.random_weights or _random_weights_key(found, of_all) in server.cache()):
@@ -398,5 +391,5 @@ def _untrained(found: Found, experiment: Experiment) -> "Analysis[RandomWeights]
         server.cache().put(key, result)
 
     n = len(found.measurements) * cards.N_UNTRAINED
-    cost = lambda: cards.seconds(found, experiment, n)  # noqa: E731
-    return jobs.measure_more((key, found.key), steps, server.visitor(), cost, kept=lambda: server.cache().get(key))
+    cost, kept = partial(cards.seconds, found, experiment, n), partial(server.cache().get, key)
+    return jobs.measure_more((key, found.key), steps, server.visitor(), cost, kept=kept)
