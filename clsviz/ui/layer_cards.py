@@ -448,7 +448,6 @@ def _travel(
     """The probes of this corpus, read on another one that the visitor chooses."""
     state = st.session_state
     offered = [name for name in [*catalogue.CORPORA, *state.get("uploads", [])] if name != experiment.corpus]
-    names = view.including(state.travel_to, ["", *offered])
 
     def choose() -> None:
         problem = visitor.corpus_problem(str(state.travel_to)) if state.travel_to else ""
@@ -456,13 +455,11 @@ def _travel(
         if problem:
             state.travel_to = ""
 
-    st.selectbox(
+    view.select(
         "Read the probes on",
-        names,
-        index=names.index(state.travel_to),
-        format_func=lambda name: sidebar.label_of_corpus(name) if name else "no other corpus",
-        key="travel_to",
-        persist_state="session",
+        "travel_to",
+        ["", *offered],
+        lambda name: sidebar.label_of_corpus(name) if name else "no other corpus",
         on_change=choose,
         accept_new_options=not server.limits().is_public,
         help="Its sentences are measured first, as many as of this corpus. You can also type any dataset of the "

@@ -145,20 +145,15 @@ def _columns() -> tuple[str, ...]:
 def _show_searches(asked: Asked | None) -> None:
     """Where the searches come from: a column of titles, or a file with right texts."""
     state, columns = st.session_state, _columns()
-    if catalogue.is_own(state.corpus):
-        offered = view.including(state.titles, ["", *columns])
-        if len(offered) > 2 or state.titles:
-            detect = f"Detect ({asked.titles})" if asked and asked.titles and not state.titles else "Detect"
-            st.selectbox(
-                "Titles",
-                offered,
-                index=offered.index(state.titles),
-                format_func=lambda column: column or detect,
-                key="titles",
-                persist_state="session",
-                help="The column whose titles search for their texts. Without one, halves of texts search for each "
-                "other.",
-            )
+    if catalogue.is_own(state.corpus) and (len(columns) > 1 or state.titles):
+        detect = f"Detect ({asked.titles})" if asked and asked.titles and not state.titles else "Detect"
+        view.select(
+            "Titles",
+            "titles",
+            ["", *columns],
+            lambda column: column or detect,
+            help="The column whose titles search for their texts. Without one, halves of texts search for each other.",
+        )
 
     def keep() -> None:
         state.searches_message = ""
@@ -196,8 +191,8 @@ def _show() -> None:
     if test is not None:
         state.search_seen = test
     caveat = ""
-    if test and asked and asked.weights and similarity is not SimilarityFunction.COSINE:
-        caveat = words.search.normalizes(test, asked.weights.label)
+    if test and asked and asked.found and similarity is not SimilarityFunction.COSINE:
+        caveat = words.search.normalizes(test, asked.found.weights.label)
     terms = words.glossary.of_page(words.glossary.LENGTH_AND_SEARCH, experiment)
     layout.head(words.search.QUESTION, *_answer(now, asked, test, similarity), caveat, terms=terms)
     error = now.asked.error

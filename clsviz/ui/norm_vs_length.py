@@ -293,16 +293,7 @@ def _neighbours(job: MeasuringJob | None, sentence: int, experiment: Experiment)
             st.info(escape(error))
             return
         others = nearest.table[nearest.table["sentence"] != found.sentences[sentence]].head(_N_NEIGHBOURS)
-        st.dataframe(
-            others.rename(columns={"sentence": "Sentence", "similarity": "Similarity", "times": "Count"}),
-            hide_index=True,
-            column_config={
-                "Sentence": st.column_config.TextColumn(width="large"),
-                "Similarity": st.column_config.NumberColumn(format="%.4f", width="small"),
-                "Count": st.column_config.NumberColumn(width="small"),
-            },
-            alt="The sentences whose vectors are nearest to the selected one’s",
-        )
+        selection.show_nearest(others, "The sentences whose vectors are nearest to the selected one’s")
         st.caption(escape(words.selection.neighbours(nearest.n_compared, experiment.view)))
 
 

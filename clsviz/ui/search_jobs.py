@@ -1,7 +1,7 @@
 """The jobs of a search test: one reads the texts and makes searches, the other measures vectors and tests them."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -16,7 +16,7 @@ from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.settings import SEARCH_DEFAULTS, Pooling, Task
 from clsviz.sources import catalogue, models, searches
-from clsviz.sources.models import NotDownloadedError, Weights
+from clsviz.sources.models import NotDownloadedError
 from clsviz.sources.sampling import Sample
 from clsviz.store.results import ResultKey
 from clsviz.ui.state import server
@@ -34,8 +34,8 @@ _TEST_SECONDS = 5.0
 class Asked:
     """What a test would be of; the texts themselves are read again where they are measured.
 
-    task, titles, corpus: of the searches. n_searches, n_texts: how many there are. weights: None where they are still
-    to be downloaded. cost: of measuring all of it.
+    task, titles, corpus: of the searches. n_searches, n_texts: how many there are. found: the same, as what is measured
+    is described elsewhere; None where the model is still to be downloaded. cost: of measuring all of it.
     """
 
     task: Task
@@ -43,15 +43,8 @@ class Asked:
     corpus: catalogue.Corpus
     n_searches: int
     n_texts: int
-    weights: Weights | None
+    found: Found | None
     cost: Cost
-
-    @property
-    def found(self) -> Found | None:
-        """The same, as what is measured is described elsewhere."""
-        if self.weights is None:
-            return None
-        return Found(self.weights, Sample(self.corpus, [], "all texts, none cut into sentences"))
 
 
 @dataclass(frozen=True)
@@ -121,37 +114,31 @@ def ask(experiment: Experiment, titles: str = "", judged: str = "") -> SearchJob
     of_texts = experiment.model, experiment.selection, experiment.seed, of_files
     name = "search test", of_texts, experiment.pooling, experiment.layer
     tries = _of_session("search_tries").get(name, 0)
-
     files: dict[str, Any] = {"titles": titles, "judged": file, "most_texts": most}
 
     def read(progress: Progress) -> Asked:
         """Find or make the searches, and estimate the cost of testing them."""
         if models.Imported.parse(experiment.model):
             raise SettingError("Imported vectors have no queries. Choose a model, or use clsviz.search_test_vectors.")
-        there = searches.find_searches(
-            experiment.selection, queue.store.corpora, progress, seed=experiment.seed, **files
-        )
+        selection, folder = experiment.selection, queue.store.corpora
+        there = searches.find_searches(selection, folder, progress, seed=experiment.seed, **files)
+        of = there.task, there.titles, there.corpus, len(there.queries), len(there.texts)
         try:
-            weights: Weights | None = identified(models.find(experiment.model), queue.store)
+            weights = identified(models.find(experiment.model), queue.store)
         except NotDownloadedError:
-            weights = None
-        n = len(there.queries), len(there.texts)
-        read = Asked(there.task, there.titles, there.corpus, *n, weights, Cost(0))
-        if weights is None:
-            return replace(read, cost=Cost(0, models.download_megabytes(experiment.model, progress)))
-        key = _result_key(read, experiment)
-        is_kept = key is not None and key in cache  # then nobody waits for a trial
+            return Asked(*of, None, Cost(0, models.download_megabytes(experiment.model, progress)))
+        found = Found(weights, Sample(there.corpus, [], "all texts, none cut into sentences"))
         texts = [text[:_LONGEST_READ] for text in (*there.texts, *there.queries)]
+        read = Found(weights, Sample(there.corpus, texts, ""))
         extraction = Extraction(experiment, queue.store, queue.encoders, machine=queue.machine, kind=Kind.VECTORS)
-        found = Found(weights, Sample(there.corpus, texts, ""))
-        seconds = extraction.seconds(found, len(texts), has_trial=not is_kept) + _TEST_SECONDS
-        return replace(read, cost=Cost(seconds))
+        has_trial = _result_key(found, experiment) not in cache  # or else nobody waits for it
+        return Asked(*of, found, Cost(extraction.seconds(read, len(texts), has_trial=has_trial) + _TEST_SECONDS))
 
     asked = queue.fetch(("searches", tries, of_texts), read, who)
     result = asked.work.result
     if result is None or asked.state is not State.DONE:
         return SearchJobs(name, asked, None)
-    key = _result_key(result, experiment)
+    key = _result_key(result.found, experiment) if result.found else None  # of what is kept, once the model is here
     cost = result.cost.seconds
     is_wanted = _of_session("search_wanted").get(name, 0 < cost <= FREE_SECONDS)
     if not is_wanted and (key is None or key not in cache):
@@ -164,20 +151,18 @@ def ask(experiment: Experiment, titles: str = "", judged: str = "") -> SearchJob
         return cache.get(key) if key else None
 
     tested = queue.measure_more((name, tries), test, who, lambda: cost, kept=kept, can_rest=True)
-    if result.weights is None and tested.state is State.DONE:  # they are here by now
+    if result.found is None and tested.state is State.DONE:  # they are here by now
         asked = queue.fetch(("searches", name), read, who)
     return SearchJobs(name, asked, tested)
 
 
-def _result_key(asked: Asked, experiment: Experiment) -> ResultKey | None:
-    """Where the result is kept; None while the model is not here."""
-    weights, layer = asked.weights, experiment.layer
-    if weights is None:
-        return None
+def _result_key(found: Found, experiment: Experiment) -> ResultKey:
+    """Where the result is kept."""
+    weights, layer = found.weights, experiment.layer
     if layer == weights.n_layers or experiment.pooling is Pooling.POOLER:
         layer = None
     is_bundled = experiment.corpus == SEARCH_DEFAULTS["corpus"]
-    return analysis.search_test.key_of(asked.corpus, weights, experiment.pooling, layer, is_bundled=is_bundled)
+    return analysis.search_test.key_of(found.corpus, weights, experiment.pooling, layer, is_bundled=is_bundled)
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)

@@ -85,7 +85,6 @@ def _list_notes(notes: Iterable[str], error: ClsvizError | None = None) -> None:
 def show_model(error: ClsvizError | None = None) -> None:
     """The control of the model; error: what is wrong, if that is known already, shown here if it is about the model."""
     own = [one.model for one in imported()]
-    names = view.including(st.session_state.model, [*models.MODELS, f"{models.UNTRAINED}minilm", *own])
 
     def choose() -> None:
         if _take_name("model", visitor.model_problem):
@@ -93,13 +92,11 @@ def show_model(error: ClsvizError | None = None) -> None:
             if chosen is not None:  # imported vectors come with their texts
                 session.choose(chosen.experiment)
 
-    st.selectbox(
+    view.select(
         "Model",
-        names,
-        index=names.index(st.session_state.model),
-        format_func=label_of_model,
-        key="model",
-        persist_state="session",
+        "model",
+        [*models.MODELS, f"{models.UNTRAINED}minilm", *own],
+        label_of_model,
         on_change=choose,
         accept_new_options=not server.limits().is_public,
         help="The encoder. You can also type any Hugging Face Hub id, optionally with @ and a revision, or, if clsviz "
@@ -156,20 +153,17 @@ def show_corpus(error: ClsvizError | None, found: Corpus | None, *, is_failed: b
     found: what the corpus is, once a job knows.
     """
     state = st.session_state
-    names = view.including(state.corpus, [*catalogue.CORPORA, *state.get("uploads", [])])
 
     def choose() -> None:
         if _take_name("corpus", visitor.corpus_problem):
             _forget_texts()
             session.hold()
 
-    st.selectbox(
+    view.select(
         "Corpus",
-        names,
-        index=names.index(state.corpus),
-        format_func=label_of_corpus,
-        key="corpus",
-        persist_state="session",
+        "corpus",
+        [*catalogue.CORPORA, *state.get("uploads", [])],
+        label_of_corpus,
         on_change=choose,
         accept_new_options=not server.limits().is_public,
         help="Where the sentences come from. The first four are docstrings: of Python 3.11, the same on every "
@@ -374,14 +368,18 @@ def _sample(*, of_vectors: bool) -> None:
     state, limits = st.session_state, server.limits()
     sizes = [size for size in _SIZES if size <= limits.sample_size] + [ALL] * (not limits.is_public)
     about = "How many sentences to draw from the corpus. A larger sample contains the smaller ones."
-    _size_slider("Sentences", "sample_size", sizes, about)
+
+    def name(size: int) -> str:
+        return "All" if size == ALL else f"{size:,}"
+
+    view.slider("Sentences", "sample_size", sizes, name, about)
     if of_vectors:
         sizes = [size for size in _PROBE_SIZES if size <= limits.probe_size]
         about = (
             "Whole vectors are measured for this many sentences, from the start of the sample. They take more room "
             "than norms: about 17 kB per sentence with the built-in model, 60 kB with BERT base."
         )
-        _size_slider("Vectors for the first", "probe_size", sizes, about)
+        view.slider("Vectors for the first", "probe_size", sizes, name, about)
     is_imported = models.Imported.parse(state.model) is not None
     if not is_imported or state.seed:
         lowest, highest = RANGES["seed"]
@@ -402,18 +400,6 @@ def _sample(*, of_vectors: bool) -> None:
             help="Exact computes in float32. Fast multiplies matrices in bfloat16 and measures some sentences both "
             "ways to report its error. A norm that varies by less than that error is not shown.",
         )
-
-
-def _size_slider(label: str, setting: str, sizes: list[int], about: str) -> None:
-    st.select_slider(
-        label,
-        view.including(st.session_state[setting], sizes, in_order=True),
-        value=st.session_state[setting],
-        format_func=lambda size: "All" if size == ALL else f"{size:,}",
-        key=setting,
-        persist_state="session",
-        help=about,
-    )
 
 
 def _left_running() -> None:

@@ -225,13 +225,11 @@ def _show_cards(
         pair = _similarity_table(typed, found, of_view).iloc[0]
         percent = pair.get("percentile")
         st.markdown(words.try_a_sentence.similarity(float(pair["similarity"]), of_view, percent))
-    st.selectbox(
+    view.select(
         "Sentence",
+        "sentence",
         range(1, n + 1),
-        index=st.session_state.sentence - 1,
-        format_func=lambda number: f"{number}. {typed.sentences[number - 1]}",
-        key="sentence",
-        persist_state="session",
+        lambda number: f"{number}. {typed.sentences[number - 1]}",
         help="Which sentence the headline and everything below is about.",
     )
 
@@ -283,13 +281,11 @@ def _show_growth(
     alt = f"The norm after every added word. {findings}"
     st.session_state.growth_before = figure, alt
     plot.show(figure, key="growth", alt=alt, height=_HEIGHT_OF_GROWTH)
-    st.selectbox(
+    view.select(
         "Word to repeat",
+        "word",
         range(1, len(its_words) + 1),
-        index=st.session_state.word - 1,
-        format_func=lambda number: its_words[number - 1],
-        key="word",
-        persist_state="session",
+        lambda number: its_words[number - 1],
         width=260,
         help="One of the lines repeats this word as many times as the sentence has words.",
     )
@@ -368,7 +364,14 @@ def _show_nearest(typed: TypedSentences, at: int, jobs: list[MeasuringJob], expe
         on_change=want,
     )
     if len(jobs) < 2:
-        st.caption(escape(_cost_of_nearest(jobs[0], experiment)))
+        n, seconds = min(experiment.sample_size, experiment.probe_size), None
+        if (found := jobs[0].work.found) is not None:
+            n = min(n, len(found.sentences))  # a corpus may have fewer than are asked for
+            of_exact, store = (found.weights.fingerprint, Precision.EXACT.numbers), server.jobs().store
+            rate_of_norms = store.rate(*of_exact)
+            rate = store.rate(*of_exact, Kind.VECTORS) or (rate_of_norms and rate_of_norms * RATE_OF_VECTORS)
+            seconds = n / rate if rate else None
+        st.caption(escape(words.try_a_sentence.nearest_cost(n, seconds)))
         return
     job, of_view = jobs[1], experiment.view
     if job.state is not State.DONE:
@@ -394,19 +397,8 @@ def _show_nearest(typed: TypedSentences, at: int, jobs: list[MeasuringJob], expe
         return
     sentence = typed.sentences[at]
     st.markdown(escape(words.try_a_sentence.nearest(sentence, of_view, nearest, typical)))
-    four_digits = st.column_config.NumberColumn(format="%.4f", width="small")
-    st.dataframe(
-        nearest.table.rename(columns={"sentence": "Sentence", "similarity": "Similarity", "times": "Count"}),
-        hide_index=True,
-        column_config={
-            "Sentence": st.column_config.TextColumn(width="large"),
-            "Similarity": four_digits,
-            "Count": st.column_config.NumberColumn(
-                width="small", help="How often this exact sentence occurs among those compared."
-            ),
-        },
-        alt="The corpus sentences whose vectors are nearest",
-    )
+    about_count = "How often this exact sentence occurs among those compared."
+    selection.show_nearest(nearest.table, "The corpus sentences whose vectors are nearest", about_count)
     if len(typed.sentences) > 1:
         is_first = pairs["first"] == at + 1
         rows = pairs[is_first | (pairs["second"] == at + 1)]
@@ -417,7 +409,7 @@ def _show_nearest(typed: TypedSentences, at: int, jobs: list[MeasuringJob], expe
             hide_index=True,
             column_config={
                 "Sentence": st.column_config.TextColumn(width="medium"),
-                "Similarity": four_digits,
+                "Similarity": st.column_config.NumberColumn(format="%.4f", width="small"),
                 "Less alike": st.column_config.NumberColumn(
                     format="%.1f%%",
                     width="small",
@@ -427,17 +419,6 @@ def _show_nearest(typed: TypedSentences, at: int, jobs: list[MeasuringJob], expe
             alt="The other typed sentences with their similarities",
         )
     st.caption(escape(words.try_a_sentence.cosine_note(experiment)))
-
-
-def _cost_of_nearest(job: MeasuringJob, experiment: Experiment) -> str:
-    n, found = min(experiment.sample_size, experiment.probe_size), job.work.found
-    if found is None:
-        return words.try_a_sentence.nearest_cost(n, None)
-    n = min(n, len(found.sentences))  # a corpus may have fewer than are asked for
-    key, store = (found.weights.fingerprint, Precision.EXACT.numbers), server.jobs().store
-    rate_of_norms = store.rate(*key)
-    rate = store.rate(*key, Kind.VECTORS) or (rate_of_norms and rate_of_norms * RATE_OF_VECTORS)
-    return words.try_a_sentence.nearest_cost(n, n / rate if rate else None)
 
 
 def _nearest(typed: TypedSentences, at: int, found: Found, of_view: "View") -> Nearest:

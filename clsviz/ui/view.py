@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import streamlit as st
 
@@ -12,22 +12,10 @@ from clsviz.jobs import Found, MeasuringJob
 from clsviz.settings import Lengths, NearDuplicates, Pooling, Unit
 from clsviz.ui.state import session, watching
 
-T = TypeVar("T")
-
 _CUTOFFS = (*range(5, 100, 5), *range(100, 200, 10), *range(200, 501, 50), 512)
 
 _FIRST_LOOK = 128
 """Sentences in the first analysis of vectors; while more are measured, it is computed anew each time they double."""
-
-
-def including(chosen: T, options: Iterable[T], *, in_order: bool = False) -> list[T]:
-    """The options, with the chosen one added if it is not among them: a link may hold any value in range."""
-    offered = list(options)
-    if chosen not in offered:
-        offered.append(chosen)
-        if in_order:
-            offered.sort(key=lambda option: (isinstance(option, str), option))
-    return offered
 
 
 def choice(
@@ -44,6 +32,33 @@ def choice(
         required=True,
         **how,
     )
+
+
+def select(label: str, setting: str, options: Iterable[Any], name: Callable[[Any], str], **how: Any) -> None:
+    """The control of a setting that is one of many, in a list; a link may hold one that is not offered."""
+    chosen, offered = st.session_state[setting], list(options)
+    if chosen not in offered:
+        offered.append(chosen)
+    at = offered.index(chosen)
+    st.selectbox(label, offered, index=at, format_func=name, key=setting, persist_state="session", **how)
+
+
+def slider(label: str, setting: str, options: Iterable[Any], name: Callable[[Any], str], about: str) -> None:
+    """The control of a setting that is one of many, in order."""
+    st.select_slider(
+        label,
+        _in_order({*options, st.session_state[setting]}),
+        value=st.session_state[setting],
+        format_func=name,
+        key=setting,
+        persist_state="session",
+        help=about,
+    )
+
+
+def _in_order(options: Collection[int | str]) -> list[int | str]:
+    """The options, with the chosen one, as a link may hold any value in range; words after numbers."""
+    return sorted(options, key=lambda option: (isinstance(option, str), option))
 
 
 @contextmanager
@@ -73,15 +88,8 @@ def controls(found: Found | None, poolings: Collection[Pooling] = tuple(Pooling)
 
 
 def _cutoff() -> None:
-    st.select_slider(
-        "Length cutoff",
-        including(st.session_state.length_cutoff, _CUTOFFS, in_order=True),
-        value=st.session_state.length_cutoff,
-        format_func=lambda cutoff: f"under {cutoff}",
-        key="length_cutoff",
-        persist_state="session",
-        help=words.view.about_cutoff(session.experiment()),
-    )
+    about = words.view.about_cutoff(session.experiment())
+    slider("Length cutoff", "length_cutoff", _CUTOFFS, "under {}".format, about)
 
 
 def layer(found: Found | None) -> None:
@@ -103,7 +111,7 @@ def layer(found: Found | None) -> None:
 
     st.select_slider(
         "Layer",
-        including(st.session_state.layer, [*range(n_layers or 1), session.LAST], in_order=True),
+        _in_order({*range(n_layers or 1), session.LAST, st.session_state.layer}),
         value=st.session_state.layer,
         format_func=label,
         key=key,

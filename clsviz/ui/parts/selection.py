@@ -20,6 +20,8 @@ from clsviz.ui.parts import colouring
 from clsviz.ui.state.links import LONGEST_SEARCH, MOST_MARKS
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from clsviz.analysis import ViewData
 
 _MOST_LISTED = 1_000
@@ -170,3 +172,17 @@ def _one(found: Found, shown: "ViewData", index: int, unit: Unit) -> None:
                         args=[{"selected": f"points:{shown.index[order[place + step]]}"}] if is_there else [{}],
                         disabled=not is_there,
                     )
+
+
+def show_nearest(table: "pd.DataFrame", alt: str, about_count: str | None = None) -> None:
+    """Sentences of the sample by their similarity, as `similarity.nearest` has them."""
+    st.dataframe(
+        table.rename(columns={"sentence": "Sentence", "similarity": "Similarity", "times": "Count"}),
+        hide_index=True,
+        column_config={
+            "Sentence": st.column_config.TextColumn(width="large"),
+            "Similarity": st.column_config.NumberColumn(format="%.4f", width="small"),
+            "Count": st.column_config.NumberColumn(width="small", help=about_count),
+        },
+        alt=alt,
+    )
