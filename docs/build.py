@@ -6,6 +6,7 @@ api.md comes from the docstrings of the public names, notebook.ipynb is run with
 import ast
 import dataclasses
 import inspect
+import os
 import re
 import sys
 import tempfile
@@ -18,7 +19,6 @@ import nbformat
 from nbclient import NotebookClient
 
 import clsviz
-from clsviz import programs
 
 DOCS = Path(__file__).parent
 
@@ -187,7 +187,8 @@ def run(path: Path) -> Any:
     """
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
-        environment = programs.environment() | {"CLSVIZ_STORE": folder}
+        places = filter(None, [str(DOCS.parent), os.environ.get("PYTHONPATH")])
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(places), "CLSVIZ_STORE": folder}
         client = NotebookClient(
             notebook, timeout=300, kernel_name="python3", record_timing=False, shutdown_kernel="immediate"
         )

@@ -1,26 +1,18 @@
-"""English sentences from Python docstrings, read with ``ast`` and never imported.
-
-Run as ``python -m clsviz.sources.docstrings``, this is the worker of `gather`: it takes file paths on stdin, one per
-line, and answers each, in the same order, with one line of JSON: the list of its sentences. It is a separate process
-because parsing holds the interpreter's lock while the model is loading.
-"""
+"""English sentences from Python docstrings, read with ``ast`` and never imported."""
 
 import ast
-import contextlib
 import gc
-import json
 import os
 import re
-import subprocess
-import sys
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
-from typing import IO
 
 from sentencex import segment
 
-from clsviz import programs
 from clsviz.atomic import open_regular
 from clsviz.errors import CorpusError
 from clsviz.progress import Progress
@@ -138,58 +130,42 @@ def sentences(docstring: str) -> list[str]:
 def gather(files: Sequence[str], progress: Progress) -> list[str]:
     """The distinct sentences in the docstrings of the files, in file order, found by worker processes.
 
-    Raises CorpusError if a worker dies, and CancelledError.
+    In this one parsing would hold the interpreter's lock while the model is loading. Raises CorpusError if a worker
+    dies, and CancelledError.
     """
+    from loky import ProcessPoolExecutor
+
     found: dict[str, None] = {}
     progress.begin("Reading Python file", total=len(files))
     n_workers = min(4, os.cpu_count() or 1, 1 + len(files) // 2000)
-    with contextlib.ExitStack() as stack:
-        workers = [_start_worker(stack, files[index::n_workers]) for index in range(n_workers)]
-        for index in range(len(files)):
-            answer = workers[index % n_workers].readline()
-            if not answer:
-                raise CorpusError("Reading the documentation broke off. Try again.")
-            found.update(dict.fromkeys(json.loads(answer)))
-            progress.advance(index + 1)
+    workers = ProcessPoolExecutor(n_workers, initializer=_begin_worker, initargs=(os.getpid(),))
+    try:
+        for number, of_file in enumerate(workers.map(sentences_in, files, chunksize=16), 1):
+            found.update(dict.fromkeys(of_file))
+            progress.advance(number)
+    except BrokenExecutor:
+        raise CorpusError("Reading the documentation broke off. Try again.") from None
+    finally:
+        workers.shutdown(wait=False, kill_workers=True)
     return list(found)
 
 
-def _start_worker(stack: contextlib.ExitStack, files: Sequence[str]) -> IO[str]:
-    """Start a worker on `files` that ends with `stack`, and return its answers, one line per file."""
-    worker = stack.enter_context(
-        subprocess.Popen(
-            [sys.executable, "-m", "clsviz.sources.docstrings"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            encoding="utf-8",
-            errors="surrogateescape",  # paths may be in any encoding
-            env=programs.environment() | {"PYTHONUTF8": "1"},
-        )
-    )
-    stack.callback(worker.kill)
-    assert worker.stdin is not None  # since both are pipes
-    assert worker.stdout is not None
-    with (
-        contextlib.suppress(BrokenPipeError),
-        worker.stdin as stdin,
-    ):  # a worker that died will not answer
-        stdin.write("\n".join(files))
-    return worker.stdout
-
-
-def main() -> None:
-    """Answer each path on stdin with one line of JSON on stdout."""
+def _begin_worker(parent: int) -> None:
     gc.disable()  # syntax trees hold no cycles, and collecting among them doubles the time
-    paths = sys.stdin.read().splitlines()
-    for path in paths:
-        try:
-            with open_regular(Path(path)) as file:
-                source = file.read()
-        except OSError:
-            source = b""  # no file, or gone or unreadable since it was listed
-        found = [sentence for docstring in docstrings(source) for sentence in sentences(docstring)]
-        sys.stdout.write(json.dumps(found) + "\n")
+
+    def end_with_parent() -> None:  # also where that was killed
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
-if __name__ == "__main__":
-    main()
+def sentences_in(path: str) -> list[str]:
+    """The English sentences of a Python file; none of one that is gone or unreadable since it was listed."""
+    try:
+        with open_regular(Path(path)) as file:
+            source = file.read()
+    except OSError:
+        return []
+    return [sentence for docstring in docstrings(source) for sentence in sentences(docstring)]
