@@ -64,40 +64,34 @@ class About:
     each sentence, whose rows are kept then.
     """
 
-    fingerprint: str
-    n_sentences: int
-    columns: list[str]
-    column: str
-    cut: bool
+    fingerprint: str = ""
+    n_sentences: int = 0
+    columns: Sequence[str] = field(default_factory=list)
+    column: str = ""
+    cut: bool = False
     reading: str = Reading.AUTO
     width: int = 0
     n_left_out: int = 0
-    fields: list[str] = field(default_factory=list)
+    fields: Sequence[str] = field(default_factory=list)
 
 
 def write_sentences(
     batches: Iterable[list[str] | Numbered],
     path: Path,
+    of_file: About = About(),
     *,
-    columns: Sequence[str] = (),
-    column: str = "",
-    cut: bool = False,
-    reading: Reading = Reading.AUTO,
     wrapped: Wrapped | None = None,
-    fields: Sequence[str] = (),
     name: str = "",
-    unfinished: Path | None = None,
     n_before: int = 0,
 ) -> About:
     """Write the sentences of all batches to `path`; raises StoreError if that fails.
 
-    wrapped: how the lines that they come from are wrapped; it is asked after the last batch. fields: the columns of the
-    table that they come from; if there are any, the batches are `Numbered`. name: as `read_about` is to find it, by
-    default that of the file. unfinished: where what was written is kept if the batches are cancelled; n_before: how
-    many are there, which come before the batches.
+    of_file: what is known before; if it has fields, the batches are `Numbered`. wrapped: how the lines that they come
+    from are wrapped; it is asked after the last batch. name: as `read_about` is to find it, by default that of the
+    file. n_before: how many batches were written before a cancellation, and are kept; they come before these.
     """
-    digest = hashlib.sha256()
-    schema = pa.schema([_SENTENCE, _ROW] if fields else [_SENTENCE])
+    digest, unfinished = hashlib.sha256(), path.with_suffix(".unfinished")
+    schema = pa.schema([_SENTENCE, _ROW] if of_file.fields else [_SENTENCE])
     n_sentences, n_batches = 0, n_before
     with (
         new_file(path) as temporary,
@@ -105,42 +99,42 @@ def write_sentences(
             temporary, schema, use_dictionary=False, write_page_checksum=True, write_statistics=False
         ) as writer,
     ):
-        if unfinished is not None and n_before:
+        if n_before:
             for table in _tables(unfinished):
                 n_sentences += _digest_more(digest, table["sentence"].to_pylist(), is_first=not n_sentences)
                 writer.write_table(table.cast(schema), row_group_size=_ROW_GROUP)
         try:
             for batch in batches:
-                sentences, *rows = batch if isinstance(batch, Numbered) else (batch,)
+                sentences, rows = batch if isinstance(batch, Numbered) else (batch, [])
                 n_batches += 1
                 if sentences:
                     n_sentences += _digest_more(digest, sentences, is_first=not n_sentences)
-                    writer.write_table(pa.table([sentences, *rows], schema=schema), row_group_size=_ROW_GROUP)
+                    columns = [sentences, rows][: len(schema)]
+                    writer.write_table(pa.table(columns, schema=schema), row_group_size=_ROW_GROUP)
         except CancelledError:
-            if unfinished is not None and n_sentences:
+            if n_sentences:
                 writer.add_key_value_metadata(
                     {_UNFINISHED: f"{n_batches} {digest.hexdigest()}", _KEPT_AS: name or path.name}
                 )
                 writer.close()
                 os.replace(temporary, unfinished)
             raise
-        if unfinished is not None:
-            unfinished.unlink(missing_ok=True)
-        width, n_left_out = (wrapped.width, wrapped.n_left_out) if wrapped else (0, 0)
-        of_file = list(columns), column, cut, reading, width, n_left_out, list(fields)
-        about = About(digest.hexdigest(), n_sentences, *of_file)
+        unfinished.unlink(missing_ok=True)
+        about = replace(of_file, fingerprint=digest.hexdigest(), n_sentences=n_sentences)
+        if wrapped:
+            about = replace(about, width=wrapped.width, n_left_out=wrapped.n_left_out)
         described = json.dumps(asdict(about))
         said = {"clsviz": described, "clsviz-digest": _digest(described.encode()), _KEPT_AS: name or path.name}
         writer.add_key_value_metadata(said)
     return about
 
 
-def n_batches_before(unfinished: Path, name: str) -> int:
-    """How many batches were written before a cancellation, 0 if none are there.
+def n_batches_before(path: Path, name: str) -> int:
+    """How many batches for `path` were written before a cancellation, 0 if none are there.
 
     What is damaged or was kept under another name is deleted.
     """
-    digest, n_sentences = hashlib.sha256(), 0
+    unfinished, digest, n_sentences = path.with_suffix(".unfinished"), hashlib.sha256(), 0
     try:
         with open_regular(unfinished) as stream:
             said = pq.read_metadata(stream).metadata
@@ -227,26 +221,22 @@ class OwnFile:
     cut: bool
     texts: Iterator[tuple[list[str], list[int]]]
 
-    def sentences(self) -> Iterator[list[str]]:
-        """The sentences, some at a time; they can be read once."""
-        for texts, _ in self.texts:
-            yield self._sentences(texts)
+    def sentences(self) -> Iterator[Numbered]:
+        """The sentences, some at a time; they can be read once.
 
-    def numbered_sentences(self) -> Iterator[Numbered]:
-        """The same with the row that each comes from."""
-        for texts, rows in self.texts:
-            found = [self._sentences([text]) for text in texts]
-            of_rows = [[row] * len(sentences) for row, sentences in zip(rows, found, strict=True)]
-            yield Numbered([*itertools.chain(*found)], [*itertools.chain(*of_rows)])
-
-    def _sentences(self, texts: list[str]) -> list[str]:
-        """The sentences of texts; of those that are cut, pieces without a letter are none, as the numbers of a list.
-
-        Texts that are not cut are what the file says is one. A dataset on the Hub keeps such pieces: it would be
-        another one without them, and links to it would no longer lead to the same sentences.
+        Of texts that are cut, pieces without a letter are none, as the numbers of a list. Texts that are not cut are
+        what the file says is one. A dataset on the Hub keeps such pieces: it would be another one without them, and
+        links to it would no longer lead to the same sentences.
         """
-        found = segmentation.sentences(texts, cut=self.cut)
-        return [sentence for sentence in found if any(map(str.isalpha, sentence))] if self.cut else found
+        for texts, rows in self.texts:
+            found = Numbered([], [])
+            for text, row in zip(texts, rows, strict=True):
+                pieces = segmentation.sentences([text], cut=self.cut)
+                if self.cut:
+                    pieces = [piece for piece in pieces if any(map(str.isalpha, piece))]
+                found.sentences.extend(pieces)
+                found.rows.extend([row] * len(pieces))
+            yield found
 
 
 def place_of(selection: Selection, folder: Path) -> tuple[Path, str]:
@@ -366,30 +356,21 @@ def _made_of_file(selection: Selection, file: Path, name: str, folder: Path, pro
     about = read_about(path)
     if about is None:
         opened = open_file(selection, file, name)
-        table, unfinished = opened.table, path.with_suffix(".unfinished")
-        n_before = n_batches_before(unfinished, path.name)
+        table, n_before = opened.table, n_batches_before(path, path.name)
 
-        def batches() -> Iterator[list[str] | Numbered]:
+        def batches() -> Iterator[Numbered]:
             # Where in the file it was cancelled, a packed one or a table does not tell: it is gone through again, which
             # takes little, but not cut into sentences.
             for _ in itertools.islice(opened.texts, n_before):
                 progress.check()
-            for found in opened.numbered_sentences() if table.fields else opened.sentences():
+            for found in opened.sentences():
                 progress.check()
                 yield found
 
-        about = write_sentences(
-            batches(),
-            path,
-            columns=table.columns,
-            column=opened.column,
-            cut=opened.cut,
-            reading=table.reading,
-            wrapped=table.wrapped,
-            fields=table.fields,
-            unfinished=unfinished,
-            n_before=n_before,
+        of_file = About(
+            columns=table.columns, column=opened.column, cut=opened.cut, reading=table.reading, fields=table.fields
         )
+        about = write_sentences(batches(), path, of_file, wrapped=table.wrapped, n_before=n_before)
     if not about.n_sentences:
         raise no_sentence(name)
     return path, about
@@ -439,8 +420,8 @@ def preview(selection: Selection, folder: Path) -> Preview:
     n_characters = 0
     batches = opened.sentences()
     for found in batches:
-        sentences += found
-        n_characters += sum(map(len, found))
+        sentences += found.sentences
+        n_characters += sum(map(len, found.sentences))
         if n_characters >= PREVIEW_CHARACTERS:
             break
     if not sentences:

@@ -145,7 +145,7 @@ def head_of(files: Files, corpus: Corpus, seed: int, n: int) -> tuple[list[str],
     sentences, rows = files.taken(shuffled(files.n_sentences, seed)[:n], corpus)
     with contextlib.suppress(StoreError):  # it is taken from the files again then
         batch = sentences if rows is None else Numbered(sentences, rows.tolist())
-        write_sentences([batch], path, fields=corpus.fields)
+        write_sentences([batch], path, About(fields=corpus.fields))
     return sentences, rows
 
 
@@ -214,13 +214,10 @@ def _kept_files(split: Split, corpus: Corpus, folder: Path, progress: Progress) 
             with _claimed(paths[number]) as is_ours:
                 path, name = paths[number], names[number]
                 if is_ours and read_about(path, name) is None:
-                    unfinished = path.with_suffix(".unfinished")
-                    n_before = n_batches_before(unfinished, name)  # what was cut before a cancellation is not cut again
+                    n_before = n_batches_before(path, name)  # what was cut before a cancellation is not cut again
                     texts = itertools.islice(split.reader.all_texts(number, column, progress), n_before, None)
                     sentences = (segmentation.sentences(some, cut=cut) for some in texts)
-                    write_sentences(
-                        sentences, path, column=column, cut=cut, name=name, unfinished=unfinished, n_before=n_before
-                    )
+                    write_sentences(sentences, path, About(column=column, cut=cut), name=name, n_before=n_before)
                     is_idle = False
 
 

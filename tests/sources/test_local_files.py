@@ -315,7 +315,7 @@ def test_numbers_of_a_list_are_no_sentences_where_texts_are_cut(tmp_path: Path) 
     table = tmp_path / "list.csv"
     table.write_text('id,text\na,"1. A cat sat. 2."\nb,12.\nc,"3. A dog ran. A bird sang."\n')
     opened = open_file(Selection(str(table), column="text", segmentation=Segmentation.SENTENCES), table, table.name)
-    found = [(sentence, row) for run in opened.numbered_sentences() for sentence, row in zip(*run, strict=True)]
+    found = [(sentence, row) for run in opened.sentences() for sentence, row in zip(*run, strict=True)]
     assert found == [("A cat sat.", 0), ("A dog ran.", 2), ("A bird sang.", 2)]
 
 
@@ -336,7 +336,8 @@ def path(tmp_path: Path) -> Path:
     """Of three row groups, as of three batches; two hold nothing."""
     place = tmp_path / "kept" / "sentences.parquet"
     batches = [[], KEPT_SENTENCES[:10], KEPT_SENTENCES[10:15], [], KEPT_SENTENCES[15:]]
-    assert local_files.write_sentences(batches, place, columns=["text", "title"], column="text", cut=True) == ABOUT
+    of_file = About(columns=["text", "title"], column="text", cut=True)
+    assert local_files.write_sentences(batches, place, of_file) == ABOUT
     return place
 
 
