@@ -1,8 +1,5 @@
 from .census import Counted as Counted
 from .census import take_census as take_census
-from .eviction import RECENT_SECONDS as RECENT_SECONDS
-from .eviction import clean as clean
-from .eviction import evict as evict
 from .parts import Key as Key
 from .parts import borders as borders
 from .parts import missing as missing

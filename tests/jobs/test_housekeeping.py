@@ -12,9 +12,10 @@ from support.waiting import Somebody
 
 from clsviz.experiment import Experiment
 from clsviz.jobs import Housekeeping, JobQueue
+from clsviz.jobs.housekeeping import RECENT_SECONDS
 from clsviz.limits import LOCAL, PUBLIC
 from clsviz.sources import uploads
-from clsviz.store import RECENT_SECONDS, Store
+from clsviz.store import Store
 
 
 @pytest.fixture

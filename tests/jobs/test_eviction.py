@@ -8,7 +8,8 @@ from support.extracting import run
 from support.measured import measurements
 
 from clsviz.experiment import Experiment
-from clsviz.store import RECENT_SECONDS, Key, Store, clean, evict
+from clsviz.jobs.housekeeping import RECENT_SECONDS, clean, evict
+from clsviz.store import Key, Store
 
 KEY = Key(model="m" * 64, corpus="c" * 64, seed=0, max_length=512, precision="float32")
 
