@@ -71,6 +71,27 @@ def choose_models(compared: Compared) -> None:
     """The box, and under it the errors about models."""
     state = st.session_state
     offered = [*models.MODELS, f"{models.UNTRAINED}minilm", *(one.model for one in sidebar.imported())]
+
+    def choose() -> None:
+        """Take the chosen models, leaving out those that cannot be compared, and say why."""
+        names: list[str] = []
+        message = ""
+        for text in state.models if isinstance(state.models, list) else []:
+            try:
+                name: str = parse_setting("model", str(text))
+                if problem := visitor.model_problem(name):
+                    raise ModelError(problem)
+                if "," in name:
+                    raise ModelError(f"“{name}” contains a comma, which separates models in a link. Rename the folder.")
+                if name in names:
+                    raise ModelError(f"{name} is already in the comparison.")
+                if len(names) == MOST_MODELS:
+                    raise ModelError(f"At most {MOST_MODELS} models can be compared, so {name} was left out.")
+                names.append(name)
+            except ClsvizError as error:
+                message = str(error)
+        state.models, state.models_message, state.models_were_cleared = names, message, not names
+
     st.multiselect(
         "Models",
         list(dict.fromkeys([*offered, *state.models])),
@@ -78,7 +99,7 @@ def choose_models(compared: Compared) -> None:
         format_func=sidebar.label_of_model,
         key="models",
         persist_state="session",
-        on_change=_choose,
+        on_change=choose,
         max_selections=MOST_MODELS,
         accept_new_options=not server.limits().is_public,
         select_all=False,
@@ -87,30 +108,6 @@ def choose_models(compared: Compared) -> None:
     )
     sidebar.show_message("models")
     _show_errors_of_models(compared)
-
-
-def _choose() -> None:
-    """Take the chosen models, leaving out those that cannot be compared, and say why."""
-    names: list[str] = []
-    message = ""
-    chosen = st.session_state.models
-    for text in chosen if isinstance(chosen, list) else []:
-        try:
-            name: str = parse_setting("model", str(text))
-            if problem := visitor.model_problem(name):
-                raise ModelError(problem)
-            if "," in name:
-                raise ModelError(f"“{name}” contains a comma, which separates models in a link. Rename the folder.")
-            if name in names:
-                raise ModelError(f"{name} is already in the comparison.")
-            if len(names) == MOST_MODELS:
-                raise ModelError(f"At most {MOST_MODELS} models can be compared, so {name} was left out.")
-            names.append(name)
-        except ClsvizError as error:
-            message = str(error)
-    st.session_state.models = names
-    st.session_state.models_message = message
-    st.session_state.models_were_cleared = not names
 
 
 def _show_errors_of_models(compared: Compared) -> None:

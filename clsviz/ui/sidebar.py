@@ -14,7 +14,7 @@ from clsviz.errors import ClsvizError, CorpusError, Subject
 from clsviz.experiment import Experiment, parse_setting
 from clsviz.jobs import MeasuringJob, State
 from clsviz.progress import Progress
-from clsviz.settings import ALL, RANGES, Precision, Reading, Segmentation
+from clsviz.settings import ALL, RANGES, NearDuplicates, Precision, Reading, Segmentation, Unit
 from clsviz.sources import catalogue, models, uploads
 from clsviz.sources.catalogue import Corpus
 from clsviz.sources.segmentation import LONG_TEXT
@@ -303,14 +303,29 @@ def _forget_texts() -> None:
 
 def show_settings(*, of_vectors: bool, has_presets: bool = False) -> None:
     """Whatever is rarely changed."""
-    view.fit_unit()
+    in_words = words.cutoff_unit(session.experiment()) is Unit.WORDS
+    if in_words and st.session_state.unit is Unit.TOKENS:
+        st.session_state.unit = Unit.WORDS  # where there are no tokens; also while nobody sees the control
 
     def draw() -> None:
         if has_presets:
             _presets()
         _sample(of_vectors=of_vectors)
-        view.unit()
-        view.near_duplicates()
+        view.choice(
+            "Count length in",
+            "unit",
+            [Unit.WORDS, Unit.CHARACTERS] if in_words else Unit,
+            help="Tokens are what this model’s tokenizer splits a sentence into. Words (separated by white space) and "
+            "characters are the same for all models.",
+        )
+        view.choice(
+            "Near-duplicates",
+            "near_duplicates",
+            NearDuplicates,
+            help="Sentences that are the same but for case, punctuation or numbers, or long and nearly the same. "
+            "Grouped, intervals count them as one, and a probe is trained on all of a group or tested on all of it. "
+            "Independent, each counts as a sentence of its own.",
+        )
 
     def is_estimating() -> bool:
         is_open = has_presets and bool(st.session_state.get("settings"))

@@ -59,7 +59,15 @@ def draw(job: MeasuringJob, name: str = "") -> None:
         state = job.state
         if state is State.QUEUED:
             st.progress(0.0, words.waiting.in_queue(server.jobs().n_ahead(job)))
-            _stop_button(name)
+            running = server.jobs().running
+            if running and not (running.is_watched or running.is_left or server.limits().is_public):
+                # Everything waits for it, and whoever started it has left, and not only for other settings.
+                experiment = running.work.experiment
+                what = escape(f"{models.label(experiment.model)} on {catalogue.label(experiment.corpus)}")
+                about = f"It measures {what}, and nobody is watching it. What it has measured is kept."
+                icon = ":material/stop_circle:"
+                if st.button("Stop the run ahead", icon=icon, key=f"stop{name}", width="stretch", help=about):
+                    running.cancel()
             _cancel_button(job, name)
         elif state.is_active:
             stage, done, total = job.stage, job.done, job.total  # its thread goes on
@@ -112,18 +120,6 @@ def _run_button(job: MeasuringJob, name: str) -> None:
         measured_for, n_shown = st.session_state.get("cancelled", (None, 0))
         n_lost = n_shown - len(found.measurements) if measured_for is job and job.state is State.CANCELLED else 0
         st.caption(words.waiting.so_far(n - n_left, n, n_lost))
-
-
-def _stop_button(name: str) -> None:
-    """Stop the run that everything waits for, if whoever started it has left, and not only for other settings."""
-    running = server.jobs().running
-    if running is None or running.is_watched or running.is_left or server.limits().is_public:
-        return
-    experiment = running.work.experiment
-    what = escape(f"{models.label(experiment.model)} on {catalogue.label(experiment.corpus)}")
-    about = f"It measures {what}, and nobody is watching it. What it has measured is kept."
-    if st.button("Stop the run ahead", icon=":material/stop_circle:", key=f"stop{name}", width="stretch", help=about):
-        running.cancel()
 
 
 def _cancel_button(job: MeasuringJob, name: str) -> None:

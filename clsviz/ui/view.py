@@ -9,7 +9,7 @@ import streamlit as st
 from clsviz import analysis, words
 from clsviz.experiment import Experiment
 from clsviz.jobs import Found, MeasuringJob
-from clsviz.settings import Lengths, NearDuplicates, Pooling, Unit
+from clsviz.settings import Lengths, Pooling
 from clsviz.ui.state import session, watching
 
 _CUTOFFS = (*range(5, 100, 5), *range(100, 200, 10), *range(200, 501, 50), 512)
@@ -132,36 +132,6 @@ def choose_vector(pooling: Pooling, layer: int, n_layers: int) -> None:
     is_last = pooling is Pooling.POOLER or layer == n_layers
     st.session_state.pooling = pooling
     st.session_state.layer = session.LAST if is_last else layer
-
-
-def unit() -> None:
-    """The control of what lengths are counted in."""
-    in_words = words.cutoff_unit(session.experiment()) is Unit.WORDS
-    choice(
-        "Count length in",
-        "unit",
-        [Unit.WORDS, Unit.CHARACTERS] if in_words else Unit,
-        help="Tokens are what this model’s tokenizer splits a sentence into. Words (separated by white space) and "
-        "characters are the same for all models.",
-    )
-
-
-def near_duplicates() -> None:
-    """The control of whether near-duplicates count as one."""
-    choice(
-        "Near-duplicates",
-        "near_duplicates",
-        NearDuplicates,
-        help="Sentences that are the same but for case, punctuation or numbers, or long and nearly the same. Grouped, "
-        "intervals count them as one, and a probe is trained on all of a group or tested on all of it. Independent, "
-        "each counts as a sentence of its own.",
-    )
-
-
-def fit_unit() -> None:
-    """Count words where there are no tokens; to be called before `unit` is drawn, or whether it is."""
-    if st.session_state.unit is Unit.TOKENS and words.cutoff_unit(session.experiment()) is Unit.WORDS:
-        st.session_state.unit = Unit.WORDS
 
 
 def fit(found: Found | None, poolings: Collection[Pooling] = tuple(Pooling)) -> Experiment:
