@@ -3,12 +3,12 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.errors import UndefinedFitError, UnsearchableError
+from clsviz.jobs import SearchVectors
 from clsviz.progress import Progress
 from clsviz.settings import Fix, Pooling, SimilarityFunction, Task
 from clsviz.sources.catalogue import Corpus
@@ -203,33 +203,6 @@ class SearchTest:
     def ranking(self, similarity: SimilarityFunction, pooling: Pooling | None = None) -> Ranking:
         """By vectors of a pooling (by default the one asked for) and a similarity function."""
         return self.rankings[Ranker(pooling or self.pooling, self.layer, similarity)]
-
-
-class SearchVectors(Protocol):
-    """Vectors of the texts and queries of searches.
-
-    n_tokens: int32 (n_texts,), of the texts, before truncation. truncated: bool (n_texts,).
-    normalizes: whether the model's own pipeline divides its vectors by their norms; None where that is not known.
-    poolings: those that there are.
-    """
-
-    @property
-    def n_tokens(self) -> NDArray[np.int32]: ...  # noqa: D102  (told above)
-
-    @property
-    def truncated(self) -> NDArray[np.bool_]: ...  # noqa: D102
-
-    @property
-    def normalizes(self) -> bool | None: ...  # noqa: D102
-
-    @property
-    def poolings(self) -> Sequence[Pooling]: ...  # noqa: D102
-
-    def texts(self, pooling: Pooling) -> NDArray[np.float32]:
-        """Of the texts: float32 (n_texts, width)."""
-
-    def queries(self, pooling: Pooling) -> NDArray[np.float32]:
-        """Of the queries: float32 (n_searches, width)."""
 
 
 def key_of(

@@ -6,10 +6,15 @@ it there.
 """
 
 import contextlib
+import datetime
+import json
+import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,24 +22,16 @@ from clsviz import analysis
 from clsviz.analysis import compare, layers, probes, random_weights, search, search_test, typed
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment, Selection, View
-from clsviz.jobs import (
-    SHOWCASE,
-    Encoders,
-    Found,
-    ModelVectors,
-    drawn,
-    measure_showcase,
-    measure_texts,
-    measure_untrained,
-)
-from clsviz.measurements import MAX_LENGTH, Vectors
+from clsviz.jobs import Encoders, Extraction, Found, drawn, measure_texts, measure_untrained, search_vectors
+from clsviz.measurements import MAX_LENGTH, Kind, Vectors
 from clsviz.progress import Progress
 from clsviz.settings import Alteration, Lengths, Pooling, Precision, Unit
 from clsviz.sources import models
 from clsviz.sources.models import UNTRAINED
 from clsviz.sources.searches import find_searches
-from clsviz.store import Store
+from clsviz.store import Store, write_outline
 from clsviz.store.results import ResultCache, ResultKey, write
+from clsviz.store.store import SHOWCASE, Origin, origin
 
 if TYPE_CHECKING:
     from clsviz.encoder import Encoder
@@ -79,7 +76,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(prefix="clsviz-showcase-") as folder:
         elsewhere = Store(Path(folder))
-        measured = measure_showcase(EXPERIMENTS, elsewhere, encoders)
+        measured = measure(elsewhere, encoders)
         for experiment, (of_norms, of_means, of_vectors) in zip(EXPERIMENTS, measured, strict=True):
             print(f"Reading {len(of_norms.measurements):,} sentences by {of_norms.weights.label}", flush=True)
             is_default = experiment == DEFAULT
@@ -92,6 +89,30 @@ def main() -> None:
                 read_similarity(of_vectors, elsewhere, encoders)
                 read_random_weights(of_vectors, elsewhere, encoders)
                 read_examples(encoders.get(of_norms.weights))
+
+
+def measure(elsewhere: Store, encoders: Encoders) -> list[tuple[Found, Found, Found]]:
+    """Measure norms, means and vectors of the experiments, with nothing taken over from before.
+
+    elsewhere: an empty store for the vectors, of which only an outline comes with clsviz. Gives what was found of each.
+    """
+    shutil.rmtree(SHOWCASE, ignore_errors=True)
+    store, measured = Store(SHOWCASE), []
+    for experiment in EXPERIMENTS:
+        norms = Extraction(experiment, store, encoders).run(Progress())
+        means = Extraction(experiment, store, encoders, kind=Kind.MEANS).run(Progress())
+        extraction = Extraction(experiment, elsewhere, encoders, kind=Kind.VECTORS)
+        vectors = extraction.run(Progress())
+        write_outline(SHOWCASE, extraction.key_of(vectors), vectors.vectors)
+        measured.append((norms, means, vectors))
+    for path in [*SHOWCASE.rglob("*.lock"), *SHOWCASE.rglob("speed.json")]:
+        path.unlink()
+    processor = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text())
+    day = datetime.datetime.now(datetime.UTC).date().isoformat()
+    made = Origin(day, processor[1] if processor else "unknown", version("torch"), version("transformers"))
+    (SHOWCASE / "about.json").write_text(json.dumps(asdict(made), indent=1) + "\n", encoding="utf-8")
+    origin.cache_clear()
+    return measured
 
 
 def read_norms(found: Found, views_read: Sequence[View]) -> None:
@@ -157,7 +178,7 @@ def read_random_weights(found: Found, elsewhere: Store, encoders: Encoders) -> N
 def read_searches(weights: models.Weights, elsewhere: Store, encoders: Encoders) -> None:
     """What the page about search opens with: every vector that people search with, after the last layer."""
     corpus = find_searches(Selection("python-api"), elsewhere.corpora, Progress())
-    vectors = ModelVectors(corpus, weights, search_test.TESTED, None, elsewhere, encoders, Progress())
+    vectors = search_vectors(corpus, weights, search_test.TESTED, None, elsewhere, encoders, Progress())
     for pooling in search_test.TESTED:
         test = search_test.run(corpus, vectors, pooling, None, Progress())
         write(_RESULTS, search_test.key_of(corpus.corpus, weights, pooling, None, is_bundled=True), test)

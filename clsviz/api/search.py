@@ -2,13 +2,13 @@
 
 import functools
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from clsviz import analysis, export, words
 from clsviz.analysis import search_test as tests
@@ -17,7 +17,7 @@ from clsviz.api.inputs import Bar, Corpus, Settings, open_store, question, read_
 from clsviz.api.norms import numbers_table, to_html
 from clsviz.errors import CorpusError, SettingError
 from clsviz.experiment import Experiment, Selection
-from clsviz.jobs import SHOWCASE, Encoders, Found, ModelVectors, drawn, encoder_of
+from clsviz.jobs import SHOWCASE, Encoders, Found, SearchVectors, drawn, encoder_of, search_vectors
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, SimilarityFunction, Task
 from clsviz.sources import models, searches
@@ -239,7 +239,7 @@ def run_test(
             if experiment.pooling is Pooling.POOLER:
                 raise SettingError("This model has no pooler. Choose another pooling.")
             poolings.pop(Pooling.POOLER, None)
-        vectors = ModelVectors(asked, weights, [*poolings], layer, store, encoders, progress)
+        vectors = search_vectors(asked, weights, [*poolings], layer, store, encoders, progress)
         return tests.run(asked, vectors, experiment.pooling, layer, progress, length_power=length_power)
 
     cache = cache or ResultCache(store.results, SHOWCASE / "results")
@@ -248,24 +248,6 @@ def run_test(
         weights, Sample(asked.corpus, asked.texts, "all texts, none cut into sentences"), seed=experiment.seed
     )
     return SearchTestResult(test, similarity, asked, replace(experiment, layer=layer), found)
-
-
-@dataclass(frozen=True, eq=False)
-class _OwnVectors:
-    """Vectors from anywhere, which stand in the place of [CLS]."""
-
-    n_tokens: NDArray[np.int32]
-    truncated: NDArray[np.bool_]
-    of_texts: NDArray[np.float32]
-    of_queries: NDArray[np.float32]
-    normalizes: bool | None = None
-    poolings: Sequence[Pooling] = (Pooling.CLS,)
-
-    def texts(self, _: Pooling) -> NDArray[np.float32]:
-        return self.of_texts
-
-    def queries(self, _: Pooling) -> NDArray[np.float32]:
-        return self.of_queries
 
 
 def search_test_vectors(
@@ -317,7 +299,9 @@ def search_test_vectors(
         raise CorpusError(f"Each query needs right texts, which are numbers from 0 to {len(there) - 1:,}.")
     rows = [(query, {there[place] for place in of}) for query, of in zip(asked, places, strict=True)]
     found = searches.of_right_texts(Task.JUDGED, rows, there, Selection(corpus="own vectors"), "Own vectors")
-    own = _OwnVectors(lengths, np.zeros(len(there), np.bool_), of_texts, of_queries)
+    # They stand in the place of [CLS].
+    whole = np.zeros(len(there), np.bool_)
+    own = SearchVectors(lengths, whole, lambda _: of_texts, lambda _: of_queries, [Pooling.CLS])
     with Bar(progress) as bar:
         test = tests.run(found, own, Pooling.CLS, None, bar, length_power=length_power)
     return SearchTestResult(test, parse_similarity(similarity), found)

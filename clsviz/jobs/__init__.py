@@ -8,6 +8,6 @@ from clsviz.jobs.imports import Import, import_rows, list_imports
 from clsviz.jobs.job import Job, State, Watcher
 from clsviz.jobs.queue import FREE_SECONDS, Analysis, JobQueue, MeasuringJob
 from clsviz.jobs.share import Share, Worker
-from clsviz.jobs.showcase import SHOWCASE, measure_showcase, origin
-from clsviz.jobs.texts import ModelVectors, measure_altered, measure_texts, measure_untrained
+from clsviz.jobs.texts import SearchVectors, measure_altered, measure_texts, measure_untrained, search_vectors
 from clsviz.jobs.worker_process import Encoders, RemoteEncoders, WorkerLostError
+from clsviz.store.store import SHOWCASE, origin

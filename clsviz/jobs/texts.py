@@ -4,8 +4,8 @@ import contextlib
 import functools
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,14 +36,20 @@ def measure_texts(
     encoders: Encoders,
     progress: Progress,
     fingerprint: str = "",
+    alteration: Alteration | None = None,
 ) -> Vectors:
     """The vectors of texts by the model that `found` is by; those that the store has are not measured again.
 
     experiment: what was found with. fingerprint: of what the texts are the beginning of, which they are a corpus of in
     the store; by default their own. Raises ClsvizError, and CancelledError if cancelled.
     """
+    if identified(models.fetch(experiment.model, progress), store).fingerprint != found.weights.fingerprint:
+        raise ModelError(f"The files of {found.weights.label} were changed meanwhile. Reload the page.")
     fingerprint = fingerprint or hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
-    return _measure(fingerprint, list(texts), None, experiment, found, store, encoders, progress)
+    sample = sampling.Sample(replace(found.corpus, fingerprint=fingerprint), list(texts), "")
+    nothing_yet = Found(found.weights, sample, measurements=Vectors.none(), seed=experiment.seed)
+    extraction = Extraction(experiment, store, encoders, nothing_yet, kind=Kind.VECTORS, alteration=alteration)
+    return extraction.run(progress).vectors
 
 
 def measure_altered(
@@ -64,7 +70,7 @@ def measure_altered(
     """
     drawn = replace(experiment, seed=(experiment.seed + draw) % (RANGES["seed"][1] + 1))
     fingerprint = _altered(found, alteration, draw)
-    return _measure(fingerprint, found.sentences[:n], alteration, drawn, found, store, encoders, progress)
+    return measure_texts(found.sentences[:n], drawn, found, store, encoders, progress, fingerprint, alteration)
 
 
 def _altered(found: Found, alteration: Alteration, draw: int = 0) -> str:
@@ -99,24 +105,6 @@ def measure_untrained(
     return extraction.run(progress).vectors
 
 
-def _measure(
-    fingerprint: str,
-    texts: list[str],
-    alteration: Alteration | None,
-    experiment: Experiment,
-    found: Found,
-    store: Store,
-    encoders: Encoders,
-    progress: Progress,
-) -> Vectors:
-    if identified(models.fetch(experiment.model, progress), store).fingerprint != found.weights.fingerprint:
-        raise ModelError(f"The files of {found.weights.label} were changed meanwhile. Reload the page.")
-    sample = sampling.Sample(replace(found.corpus, fingerprint=fingerprint), texts, "")
-    nothing_yet = Found(found.weights, sample, measurements=Vectors.none(), seed=experiment.seed)
-    extraction = Extraction(experiment, store, encoders, nothing_yet, kind=Kind.VECTORS, alteration=alteration)
-    return extraction.run(progress).vectors
-
-
 _BLOCK, _AT_ONCE = 256, 64
 """Texts that are kept together, after which others may have their turn, and texts between two looks at whether to stop.
 """
@@ -125,97 +113,77 @@ _MEMORY = 2**20
 """Of blocks that were read: each is needed once."""
 
 
-class PooledTexts:
-    """The vectors of texts, kept on disk in blocks, of which those that are there are not measured again.
+@dataclass(frozen=True, eq=False)
+class SearchVectors:
+    """Vectors of the texts and queries of searches.
 
-    n_tokens: int32 (n,), without special ones, before truncation. truncated: bool (n,).
+    n_tokens: int32 (n_texts,), of the texts, without special ones, before truncation. truncated: bool (n_texts,).
+    texts, queries: their vectors by pooling, float32 (n_texts, width) and (n_searches, width). poolings: those that
+    there are. normalizes: whether the model's own pipeline divides its vectors by their norms; None where that is not
+    known.
     """
 
-    def __init__(
-        self,
-        texts: Sequence[str],
-        weights: Weights,
-        poolings: Sequence[Pooling],
-        layer: int | None,
-        store: Store,
-        encoders: Encoders,
-        progress: Progress,
-        stage: str = "Measuring texts",
-    ) -> None:
-        """Measure what is not there; raises ModelError, and CancelledError, after which what was measured is kept."""
-        self._cache = ResultCache(store.results, max_bytes=_MEMORY)
-        self._blocks = [texts[start : start + _BLOCK] for start in range(0, len(texts), _BLOCK)]
-        self._weights, self._poolings, self._layer = weights, list(poolings), layer
-        self._load = functools.partial(encoder_of, weights, encoders, store)
-        self._progress = progress
-        progress.begin(stage, len(texts))
-        blocks = []
-        for number in range(len(self._blocks)):
-            block = self._block(number)
-            blocks.append((block.n_tokens, block.truncated))
-            progress.advance(min(len(texts), (number + 1) * _BLOCK))
-            progress.rest()
-        n_tokens, truncated = zip(*blocks, strict=True)
-        self.n_tokens: NDArray[np.int32] = np.concatenate(n_tokens)
-        self.truncated: NDArray[np.bool_] = np.concatenate(truncated)
+    n_tokens: NDArray[np.int32]
+    truncated: NDArray[np.bool_]
+    texts: Callable[[Pooling], NDArray[np.float32]]
+    queries: Callable[[Pooling], NDArray[np.float32]]
+    poolings: Sequence[Pooling]
+    normalizes: bool | None = None
 
-    def vectors(self, pooling: Pooling) -> NDArray[np.float32]:
-        """The vectors of one pooling: float32 (n, width)."""
-        return np.concatenate([self._block(number).vectors[pooling] for number in range(len(self._blocks))])
 
-    def _block(self, number: int) -> PooledVectors:
-        texts = self._blocks[number]
-        about = {
-            "result": "pooled",
-            "model": self._weights.fingerprint,
-            "texts": hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest(),
-            "poolings": self._poolings,
-            "layer": self._layer,
-        }
-        key = ResultKey(json.dumps(about, sort_keys=True))
-        return self._cache.get_or_compute(key, lambda: self._measured(texts, number * _BLOCK))
+def search_vectors(
+    searches: Searches,
+    weights: Weights,
+    poolings: Sequence[Pooling],
+    layer: int | None,
+    store: Store,
+    encoders: Encoders,
+    progress: Progress,
+) -> SearchVectors:
+    """Those of one model, kept on disk in blocks, of which those that are there are not measured again.
 
-    def _measured(self, texts: Sequence[str], n_before: int) -> PooledVectors:
-        encoder = interruptible(self._load, self._progress, daemon=False)
+    Raises ModelError, and CancelledError, after which what was measured is kept.
+    """
+    cache = ResultCache(store.results, max_bytes=_MEMORY)
+
+    def measured(texts: Sequence[str], n_before: int) -> PooledVectors:
+        encoder = interruptible(lambda: encoder_of(weights, encoders, store), progress, daemon=False)
         parts = []
         for start in range(0, len(texts), _AT_ONCE):
-            parts.append(encoder.pooled(texts[start : start + _AT_ONCE], self._poolings, self._layer))
-            if self._progress.total:
-                self._progress.advance(n_before + min(start + _AT_ONCE, len(texts)))
+            parts.append(encoder.pooled(texts[start : start + _AT_ONCE], list(poolings), layer))
+            if progress.total:
+                progress.advance(n_before + min(start + _AT_ONCE, len(texts)))
         return PooledVectors(
             np.concatenate([part.n_tokens for part in parts]),
             np.concatenate([part.truncated for part in parts]),
-            {pooling: np.concatenate([part.vectors[pooling] for part in parts]) for pooling in self._poolings},
+            {pooling: np.concatenate([part.vectors[pooling] for part in parts]) for pooling in poolings},
         )
 
+    def blocks(texts: Sequence[str]) -> Iterator[PooledVectors]:
+        for start in range(0, len(texts), _BLOCK):
+            block = texts[start : start + _BLOCK]
+            about = {
+                "result": "pooled",
+                "model": weights.fingerprint,
+                "texts": hashlib.sha256(json.dumps(list(block)).encode()).hexdigest(),
+                "poolings": list(poolings),
+                "layer": layer,
+            }
+            key = ResultKey(json.dumps(about, sort_keys=True))
+            yield cache.get_or_compute(key, functools.partial(measured, block, start))
 
-class ModelVectors:
-    """Vectors of the texts and the queries of a search test by one model.
+    def vectors(texts: Sequence[str], pooling: Pooling) -> NDArray[np.float32]:
+        return np.concatenate([block.vectors[pooling] for block in blocks(texts)])
 
-    n_tokens, truncated: of the texts, as `PooledTexts` has them. normalizes: as `Weights` has it. poolings: measured.
-    """
-
-    def __init__(
-        self,
-        searches: Searches,
-        weights: Weights,
-        poolings: Sequence[Pooling],
-        layer: int | None,
-        store: Store,
-        encoders: Encoders,
-        progress: Progress,
-    ) -> None:
-        """Measure what is not there; raises as `PooledTexts` does."""
-        self.poolings, self.normalizes = list(poolings), weights.normalizes
-        of = weights, self.poolings, layer, store, encoders, progress
-        self._texts = PooledTexts(searches.texts, *of)
-        self._queries = PooledTexts(searches.queries, *of, stage="Measuring searches")
-        self.n_tokens, self.truncated = self._texts.n_tokens, self._texts.truncated
-
-    def texts(self, pooling: Pooling) -> NDArray[np.float32]:
-        """Of the texts: float32 (n_texts, width)."""
-        return self._texts.vectors(pooling)
-
-    def queries(self, pooling: Pooling) -> NDArray[np.float32]:
-        """Of the queries: float32 (n_searches, width)."""
-        return self._queries.vectors(pooling)
+    n_tokens, truncated = [], []
+    for stage, texts in (("Measuring texts", searches.texts), ("Measuring searches", searches.queries)):
+        progress.begin(stage, len(texts))
+        for number, block in enumerate(blocks(texts), 1):
+            n_tokens.append(block.n_tokens)
+            truncated.append(block.truncated)
+            progress.advance(min(len(texts), number * _BLOCK))
+            progress.rest()
+    of_texts, of_queries = (functools.partial(vectors, texts) for texts in (searches.texts, searches.queries))
+    n = len(searches.texts)
+    lengths = np.concatenate(n_tokens)[:n], np.concatenate(truncated)[:n]
+    return SearchVectors(*lengths, of_texts, of_queries, list(poolings), weights.normalizes)

@@ -14,11 +14,12 @@ is fetched when it is read, and everything but parts and their censuses stays he
 import contextlib
 import copy
 import errno
+import functools
 import json
 import os
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -47,6 +48,29 @@ if TYPE_CHECKING:
 
 LOCK = "writer.lock"
 """Held by whoever adds to the parts beside it, or measures all of them."""
+
+
+SHOWCASE = Path(__file__).parent / "data"
+"""The store that comes with clsviz, so that the first picture needs neither a model nor a wait.
+
+What was read from its measurements lies beside them: `python -m clsviz.analysis.showcase` makes all of it anew.
+"""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """When and where that was made. day: YYYY-MM-DD. machine: its processor. torch, transformers: their versions."""
+
+    day: str
+    machine: str
+    torch: str
+    transformers: str
+
+
+@functools.cache
+def origin() -> Origin:
+    """When and where what is shipped was measured."""
+    return Origin(**json.loads((SHOWCASE / "about.json").read_text(encoding="utf-8")))
 
 
 def is_url(place: object) -> TypeGuard[str]:
