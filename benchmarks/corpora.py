@@ -67,7 +67,7 @@ def measure(corpus: str, size: int) -> dict[str, float]:
     """The seconds that a sample takes with an empty store, and the most megabytes of memory in use so far."""
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        sample = sampling.fetch_sample(Selection(corpus), size, 0, Path(folder), Progress())
+        sample = sampling.find_sample(Selection(corpus), size, 0, Path(folder), Progress(), online=True)
     assert len(sample.sentences) == size
     status = Path("/proc/self/status").read_text().splitlines()
     (peak,) = (int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))

@@ -108,7 +108,9 @@ def main() -> None:
     atexit.register(gc.freeze)
     warnings.simplefilter("ignore")
     n = options.sentences * (_GROWTH if options.growth else 1)
-    sentences = sampling.fetch_sample(Selection(options.corpus), n, 0, Store().corpora, Progress()).sentences
+    sentences = sampling.find_sample(
+        Selection(options.corpus), n, 0, Store().corpora, Progress(), online=True
+    ).sentences
     if len(sentences) < n:
         sys.exit(f"{options.corpus} has only {len(sentences):,} sentences of {n:,}. Take fewer, or another corpus.")
     if options.peak:

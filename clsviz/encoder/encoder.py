@@ -205,7 +205,8 @@ class Encoder:
             by_token = [run.float() for run in last]
             norms = torch.linalg.vector_norm(pooled.float(), dim=-1).flatten(0, 1).T
             squares = torch.cat([run.square().sum(2).mean(1) for run in by_token])
-            fixed = torch.cat([self._fixed_norms(run, ids[i : i + len(run)]) for run, i in _with_starts(by_token)])
+            ids_of_runs = torch.split(ids, [*map(len, by_token)])
+            fixed = torch.cat([*map(self._fixed_norms, by_token, ids_of_runs)])
             of_pooler = norms[:, :0] if pooler is None else torch.linalg.vector_norm(pooler.float(), dim=1)[:, None]
             targets = np.concatenate([dealt_to[ends[i] - lengths[i] : ends[i]] for i in batch])
             flat = torch.cat([run.flatten(0, 1) for run in by_token]).cpu().double()
@@ -351,11 +352,3 @@ class Encoder:
     def _check(self, numbers: NDArray[np.float32]) -> None:
         if not np.isfinite(numbers).all():
             raise ModelError(f"{self.weights.label} gives vectors that are not finite. Its weights may be damaged.")
-
-
-def _with_starts(runs: Sequence[Tensor]) -> Iterator[tuple[Tensor, int]]:
-    """Each run of sentences, and how many there are before it."""
-    start = 0
-    for run in runs:
-        yield run, start
-        start += len(run)

@@ -4,7 +4,7 @@ import contextlib
 import functools
 import os
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -204,11 +204,11 @@ class Extraction:
         n_sentences = min(experiment.sample_size, RANGES["sample_size"][1])
         if not seconds:
             try:
-                sample = self.found.sample if self.found else self._draw(sampling.find_sample, progress)
+                sample = self.found.sample if self.found else self._draw(progress)
             except catalogue.NotDownloadedError:
                 is_whole = experiment.sample_size == ALL
                 if is_whole or not catalogue.is_in_catalogue(experiment.corpus):
-                    self.corpus = sampling.fetch_corpus(experiment.selection, folder, progress)
+                    self.corpus = sampling.find_corpus(experiment.selection, folder, progress, online=True)
                 if is_whole and self.corpus:
                     n_sentences = self.corpus.n_about
                     megabytes += self.corpus.n_bytes // 10**6
@@ -231,14 +231,14 @@ class Extraction:
             key = self._key(weights, corpus, experiment.precision)
             if not self._store.parts(key) and self._outline(key) is None:
                 return None  # the sample need not be drawn
-            return self._find(weights, self._draw(sampling.find_sample, progress), progress)
+            return self._find(weights, self._draw(progress), progress)
         except catalogue.NotDownloadedError:
             return None
 
     def fetch(self, progress: Progress) -> Found:
         """Model and sentences, with what is stored; raises as `run` does, and measures nothing."""
         weights = self._fetch_weights(progress)
-        self.found = found = self._stored(weights, self._draw(sampling.fetch_sample, progress))
+        self.found = found = self._stored(weights, self._draw(progress, online=True))
         return found
 
     def run(self, progress: Progress) -> Found:
@@ -313,9 +313,9 @@ class Extraction:
         if self.found is not None and (weights is None or self.found.weights.fingerprint != weights.fingerprint):
             self.found = None
 
-    def _draw(self, draw: Callable[..., sampling.Sample], progress: Progress) -> sampling.Sample:
-        experiment = self.experiment
-        sample = draw(experiment.selection, experiment.sample_size, experiment.seed, self._store.corpora, progress)
+    def _draw(self, progress: Progress, *, online: bool = False) -> sampling.Sample:
+        asked = self.experiment.selection, self.experiment.sample_size, self.experiment.seed
+        sample = sampling.find_sample(*asked, self._store.corpora, progress, online=online)
         self.corpus = sample.corpus
         return sample
 
@@ -395,7 +395,7 @@ class Extraction:
         found = self.found
         if found is None and not local_files.build_seconds(self.experiment.corpus, self._store.corpora):
             with contextlib.suppress(catalogue.NotDownloadedError):
-                self.found = found = self._stored(weights, self._draw(sampling.find_sample, progress))
+                self.found = found = self._stored(weights, self._draw(progress))
         if found is None:
             # The model loads while the corpus is built or fetched. Whatever the precision, the exact one comes first.
             # Whoever needs it later waits for it, and gets its error.
@@ -404,7 +404,7 @@ class Extraction:
                     self._encoders.get(weights)
 
             threading.Thread(target=load, name="load").start()  # no daemon: Python must not end while torch loads
-            self.found = found = self._stored(weights, self._draw(sampling.fetch_sample, progress))
+            self.found = found = self._stored(weights, self._draw(progress, online=True))
         if found.audit is not None and found.audit.n_missing:
             # Before anything else, so that nothing is shown before its error is known.
             found = replace(found, audit=self._complete(found.audit, progress, found))

@@ -255,10 +255,6 @@ class Table:
             return Reading.PARAGRAPHS
         return Reading.AUTO if self.columns else Reading.LINES
 
-    def texts(self, column: str = "") -> Iterator[list[str]]:
-        """The same as `numbered_texts`, without the rows."""
-        return (texts for texts, _ in self.numbered_texts(column))
-
     def numbered_texts(self, column: str = "") -> Iterator[tuple[list[str], list[int]]]:
         """The texts of a column, by default the likeliest, with the row of each, in batches of at most BATCH_SIZE.
 

@@ -38,6 +38,8 @@ def clusters_of(sentences: Sequence[str]) -> NDArray[np.intp]:
     Pairs are looked for by MinHash (Broder 1997) in bands (Leskovec, Rajaraman and Ullman 2020, chapter 3), and then
     compared, so no pair that is found is a wrong one.
     """
+    import pandas as pd
+
     numbers: dict[tuple[str, ...], int] = {}
     of_sentence = np.empty(len(sentences), np.intp)
     for index, sentence in enumerate(sentences):
@@ -53,15 +55,7 @@ def clusters_of(sentences: Sequence[str]) -> NDArray[np.intp]:
     for later, earlier in sorted(zip(second[is_near].tolist(), first[is_near].tolist(), strict=True)):
         if first_of_group[later] == later and first_of_group[earlier] == earlier:
             first_of_group[later] = earlier
-    return numbered(first_of_group[of_sentence])
-
-
-def numbered(labels: NDArray[np.integer]) -> NDArray[np.intp]:
-    """The same clusters, whatever their labels (n,), numbered from 0 in order of appearance: intp (n,)."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.intp)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse]
+    return pd.factorize(first_of_group[of_sentence])[0]
 
 
 def canonical(sentence: str) -> str:

@@ -127,11 +127,9 @@ def _check(file: TextFile, rows: list[tuple[str, str, str]], classes: dict[str, 
 
 def _order(partitions: NDArray[np.intp], labels: NDArray[np.intp]) -> NDArray[np.intp]:
     """All first sentences of a class of a partition, then all second ones, and so on; shuffled before, the same way."""
+    import pandas as pd
+
     random = np.random.default_rng(0).permutation(len(labels))
-    groups = partitions[random] * (labels.max() + 1) + labels[random]
-    by_group = np.argsort(groups, kind="stable")
-    _, starts, sizes = np.unique(groups[by_group], return_index=True, return_counts=True)
-    ranks = np.empty(len(groups), np.intp)
-    ranks[by_group] = np.arange(len(groups)) - np.repeat(starts, sizes)
-    order: NDArray[np.intp] = random[np.lexsort((groups, ranks))]
+    groups = pd.Series(partitions[random] * (labels.max() + 1) + labels[random])
+    order: NDArray[np.intp] = random[np.lexsort((groups, groups.groupby(groups).cumcount()))]
     return order

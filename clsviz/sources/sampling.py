@@ -285,21 +285,14 @@ class Sample:
         return "clusters" in vars(self)
 
 
-def find_sample(selection: Selection, size: int, seed: int, folder: Path, progress: Progress) -> Sample:
+def find_sample(
+    selection: Selection, size: int, seed: int, folder: Path, progress: Progress, *, online: bool = False
+) -> Sample:
     """The first `size` sentences of a corpus, or all if there are fewer, in the order that `seed` draws.
 
-    A larger sample with the same seed begins with the smaller one. Uses no network; keeps and raises as `find_corpus`
-    does.
+    A larger sample with the same seed begins with the smaller one. Keeps and raises as `find_corpus` does. online:
+    whether what is not yet kept in `folder` is fetched from the Hugging Face Hub.
     """
-    return _sample(selection, size, seed, folder, progress, online=False)
-
-
-def fetch_sample(selection: Selection, size: int, seed: int, folder: Path, progress: Progress) -> Sample:
-    """The same sample as `find_sample`; what is not yet kept in `folder` is fetched from the Hugging Face Hub."""
-    return _sample(selection, size, seed, folder, progress, online=True)
-
-
-def _sample(selection: Selection, size: int, seed: int, folder: Path, progress: Progress, *, online: bool) -> Sample:
     is_remote = is_on_hub(selection.corpus)
     if is_remote and size != ALL:
         return _of_rounds(selection, size, seed, folder, progress, online=online)
@@ -340,26 +333,19 @@ def _of_rounds(selection: Selection, size: int, seed: int, folder: Path, progres
     return Sample(corpus, found.sentences, drawn, np.array(found.row_groups, np.int64))
 
 
-def find_corpus(selection: Selection, folder: Path, progress: Progress, size: int = 0) -> Corpus:
-    """The corpus, without using the network; a local one that has to be built first is, and is kept in `folder`.
+def find_corpus(
+    selection: Selection, folder: Path, progress: Progress, size: int = 0, *, online: bool = False
+) -> Corpus:
+    """The corpus; a local one that has to be built first is, and is kept in `folder`.
 
-    size: of the sample that it is for: ALL of a dataset on the Hub is another corpus than its samples are of. Raises
-    NotDownloadedError where the Hugging Face Hub would have to be asked, CorpusError where there is no such corpus or
-    it cannot be read, and CancelledError as soon as `progress` is told to stop.
+    size: of the sample that it is for: ALL of a dataset on the Hub is another corpus than its samples are of. online:
+    whether what is not yet kept of a dataset is fetched: not its sentences, but what its files say of themselves, and
+    its first texts. Raises NotDownloadedError where the Hugging Face Hub would have to be asked, CorpusError where
+    there is no such corpus or it cannot be read, and CancelledError as soon as `progress` is told to stop.
     """
     if not is_on_hub(selection.corpus):
         return make_corpus(selection, folder, progress)[1]
-    return (whole_dataset if size == ALL else open_split)(selection, folder, progress, online=False)[1]
-
-
-def fetch_corpus(selection: Selection, folder: Path, progress: Progress) -> Corpus:
-    """The corpus, as `find_corpus` gives it; what is not yet kept in `folder` is fetched from the Hugging Face Hub.
-
-    Of a dataset there, that is not its sentences: only what its files say of themselves, and its first texts.
-    """
-    if is_on_hub(selection.corpus):
-        return open_split(selection, folder, progress, online=True)[1]
-    return make_corpus(selection, folder, progress)[1]
+    return (whole_dataset if size == ALL else open_split)(selection, folder, progress, online=online)[1]
 
 
 def values_beside(

@@ -24,7 +24,7 @@ from clsviz.sources import segmentation, tables
 from clsviz.sources.catalogue import CORPORA, Corpus, Shipped, is_own, is_upload, label
 from clsviz.sources.files import Table
 from clsviz.sources.local_files import place_of
-from clsviz.sources.sampling import fetch_sample, values_beside
+from clsviz.sources.sampling import find_sample, values_beside
 from clsviz.sources.uploads import upload_label
 
 FEWEST_SEARCHES = 100
@@ -100,7 +100,7 @@ def find_searches(
             return _capped(_in_order(selection, [*filter(None, texts)], name, seed, progress), seed, most_texts)
     else:
         whole = replace(selection, segmentation=Segmentation.NONE)
-        sample = fetch_sample(whole, most_texts, seed, folder, progress)
+        sample = find_sample(whole, most_texts, seed, folder, progress, online=True)
         selection, texts, fields = sample.corpus.selection, sample.sentences, sample.corpus.fields
         titles = titles or ("" if judged else _title_column(fields, selection.column))
         beside = {titles, ID_COLUMN if judged else ""} & {*fields}

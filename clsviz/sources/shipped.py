@@ -28,15 +28,13 @@ def main() -> None:
     print(f"{about.n_sentences:,} sentences of Python {sys.version.split()[0]}, fingerprint {about.fingerprint}")
     titles, texts = zip(*summaries(files), strict=True)
     about = local_files.write_sentences([list(texts)], api.file)
-    table, metadata = pq.read_table(api.file), pq.read_metadata(api.file).metadata
-    with new_file(api.file) as temporary, pq.ParquetWriter(temporary, _with_title(table, titles).schema) as writer:
-        writer.write_table(_with_title(table, titles))
+    metadata = pq.read_metadata(api.file).metadata
+    table = pq.read_table(api.file).append_column("title", pa.array(titles, pa.large_string()))
+    table = table.replace_schema_metadata(None)
+    with new_file(api.file) as temporary, pq.ParquetWriter(temporary, table.schema) as writer:
+        writer.write_table(table)
         writer.add_key_value_metadata({key: value for key, value in metadata.items() if key.startswith(b"clsviz")})
     print(f"{about.n_sentences:,} summaries with what follows them, fingerprint {about.fingerprint}")
-
-
-def _with_title(table: pa.Table, titles: Sequence[str]) -> pa.Table:
-    return table.append_column("title", pa.array(titles, pa.large_string())).replace_schema_metadata(None)
 
 
 def summaries(files: Sequence[str]) -> Iterator[tuple[str, str]]:

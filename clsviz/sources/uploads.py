@@ -47,7 +47,7 @@ def keep_upload(
             shutil.copyfileobj(content, file)
         tables.check_whole(temporary, file_name, limits)  # if this or what follows raises, the file is not kept
         table = tables.open_table(temporary, file_name, limits)
-        next(table.texts())
+        next(table.numbered_texts())
     with new_file(folder / f"{name}.json") as temporary:
         temporary.write_text(json.dumps({"file_name": file_name}))
     return name

@@ -33,7 +33,7 @@ def test_the_format_is_that_of_the_name(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_batches_are_not_larger_than_they_may_be(tmp_path: Path, suffix: str) -> None:
     texts = [f"Sentence number {index}." for index in range(2 * BATCH_SIZE + 7)]
-    batches = list(open_table(write_texts(tmp_path / f"texts{suffix}", texts)).texts())
+    batches = [found for found, _ in open_table(write_texts(tmp_path / f"texts{suffix}", texts)).numbered_texts()]
     assert max(map(len, batches)) <= BATCH_SIZE
     assert [text for batch in batches for text in batch] == texts
 
@@ -235,7 +235,7 @@ def test_a_column_that_is_not_there_is_answered_with_those_that_are(tmp_path: Pa
     frame = pd.DataFrame({f"long name {'x' * 100} {n:02}": ["A text."] for n in range(30)} | {"na\x1bme": ["Text."]})
     table = open_table(write_frame(tmp_path / f"a{suffix}", frame))
     with pytest.raises(CorpusError, match=r"no column “other\N{REPLACEMENT CHARACTER}”.* and 18 more") as caught:
-        next(table.texts("other\n"))
+        next(table.numbered_texts("other\n"))
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 1000
     with pytest.raises(CorpusError, match=r"has 31 columns, and at most 30 are read"):

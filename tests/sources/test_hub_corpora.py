@@ -21,7 +21,7 @@ def test_what_a_dataset_declares_is_offered_and_the_likeliest_taken(
 ) -> None:
     splits = {"de": {"test": ["Ein Satz."], "train": LONG}, "en": {"train": SENTENCES}}
     commit = publish(hub, repo, tmp_path, splits)
-    corpus = sampling.fetch_corpus(Selection(repo), kept, Progress())
+    corpus = sampling.find_corpus(Selection(repo), kept, Progress(), online=True)
     assert corpus.selection == Selection(repo, "de", "train", "text", Segmentation.SENTENCES)
     assert (corpus.configurations, corpus.splits, corpus.columns) == (("de", "en"), ("test", "train"), ("text",))
     assert (corpus.label, corpus.n_sentences, corpus.pinned) == (repo, None, f"{repo}@{commit}")
@@ -35,7 +35,7 @@ def test_what_a_dataset_declares_is_offered_and_the_likeliest_taken(
         ("column", r"no column “x” that holds text\. Choose text"),
     ):
         with pytest.raises(CorpusError, match=message):
-            sampling.fetch_corpus(Selection(repo, **{setting: "x"}), kept, Progress())
+            sampling.find_corpus(Selection(repo, **{setting: "x"}), kept, Progress(), online=True)
 
 
 def test_split_column_and_segmentation_of_a_dataset_are_part_of_the_experiment(
@@ -83,7 +83,7 @@ def test_without_the_network_what_is_not_kept_is_told(hub: Hub, repo: str, tmp_p
         with pytest.raises(NotDownloadedError):
             sampling.find_corpus(Selection(name), kept, Progress())
     assert hub.requests == []
-    sampling.fetch_corpus(Selection(repo), kept, Progress())
+    sampling.find_corpus(Selection(repo), kept, Progress(), online=True)
     n_requests = len(hub.requests)
     assert sampling.find_corpus(Selection(repo), kept, Progress()).selection.split == "train"
     with pytest.raises(NotDownloadedError):

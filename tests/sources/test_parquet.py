@@ -69,7 +69,7 @@ def test_a_text_stored_once_and_meant_often_does_not_fill_the_memory(tmp_path: P
     pq.write_table(pa.table({"text": values}), path)
     assert path.stat().st_size < 2**20
     with pytest.raises(CorpusError, match="holds over 64 MB"):
-        list(open_table(path).texts())
+        list(open_table(path).numbered_texts())
 
 
 def test_row_groups_that_fill_the_memory_are_refused(tmp_path: Path) -> None:

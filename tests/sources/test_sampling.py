@@ -101,10 +101,10 @@ def test_waiting_for_the_hub_can_be_cancelled(hub: Hub, repo: str, tmp_path: Pat
         threading.Timer(0.3, progress.cancel).start()
         began = time.monotonic()
         with pytest.raises(CancelledError):
-            sampling.fetch_sample(Selection(repo), 10, 0, kept, progress)
+            sampling.find_sample(Selection(repo), 10, 0, kept, progress, online=True)
         assert time.monotonic() - began < 2
         hub.behave()
-        sampling.fetch_corpus(Selection(repo), kept, Progress()) if what == "/api/*" else None
+        sampling.find_corpus(Selection(repo), kept, Progress(), online=True) if what == "/api/*" else None
     assert len(fetched(repo, kept).sentences) == 100
 
 

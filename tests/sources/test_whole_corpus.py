@@ -176,13 +176,13 @@ def test_texts_are_cut_and_chosen_as_those_of_samples_are(hub: Hub, repo: str, t
 
 def test_what_it_will_take_is_told_before(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
     publish(hub, repo, tmp_path / "own", (SENTENCES[:50], SENTENCES[50:]))
-    corpus = sampling.fetch_corpus(Selection(repo), kept, Progress())
+    corpus = sampling.find_corpus(Selection(repo), kept, Progress(), online=True)
     sizes = [path.stat().st_size for path in (tmp_path / "own").rglob("*.parquet")]
     assert corpus.n_bytes == sum(sizes)
     assert corpus.n_about == pytest.approx(100, abs=5)
     texts = [f"{number} {text}" for number in range(50) for text in LONG]
     publish(hub, f"{repo}-long", tmp_path / "long", (texts,))
-    of_long = sampling.fetch_corpus(Selection(f"{repo}-long"), kept, Progress())
+    of_long = sampling.find_corpus(Selection(f"{repo}-long"), kept, Progress(), online=True)
     assert of_long.n_about == pytest.approx(sum(map(len, texts)) / 100, rel=0.3)
 
 
@@ -201,7 +201,7 @@ def test_what_was_fetched_and_cut_before_a_cancellation_is_not_again(
     monkeypatch.setattr(segmentation, "sentences", counted)
     for looks in range(1, 400, 12):
         try:
-            sample = sampling.fetch_sample(Selection(repo), ALL, 0, kept, Stopping(looks))
+            sample = sampling.find_sample(Selection(repo), ALL, 0, kept, Stopping(looks), online=True)
             break
         except CancelledError:
             pass
@@ -215,7 +215,7 @@ def test_what_was_fetched_and_cut_before_a_cancellation_is_not_again(
 def test_a_download_that_breaks_off_goes_on(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
     texts = [f"{index} {'word ' * 40}" for index in range(8_000)]
     publish(hub, repo, tmp_path / "own", (texts,))
-    sampling.fetch_corpus(Selection(repo), kept, Progress())
+    sampling.find_corpus(Selection(repo), kept, Progress(), online=True)
     hub.misbehave("*.parquet", "cut", 1)
     sample = fetched(repo, kept, ALL, segmentation=Segmentation.NONE)
     assert sorted(sample.sentences) == sorted(map(str.strip, texts))
@@ -225,7 +225,7 @@ def test_a_download_that_breaks_off_goes_on(hub: Hub, repo: str, tmp_path: Path,
 
 def test_what_is_damaged_is_fetched_or_read_again(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
     publish(hub, repo, tmp_path / "own")
-    sampling.fetch_corpus(Selection(repo), kept, Progress())
+    sampling.find_corpus(Selection(repo), kept, Progress(), online=True)
     hub.misbehave("*train-00003*", "damaged", 1)
     with pytest.raises(CorpusError, match="was damaged on its way here"):
         fetched(repo, kept, ALL)
@@ -311,7 +311,7 @@ def test_what_another_process_has_in_hand_is_waited_for(hub: Hub, repo: str, tmp
                 ]
                 held.release()  # it died
 
-    sample = sampling.fetch_sample(Selection(repo), ALL, 0, kept, Waiting())
+    sample = sampling.find_sample(Selection(repo), ALL, 0, kept, Waiting(), online=True)
     assert not held.is_locked
     assert sample.sentences == in_order(100)
 

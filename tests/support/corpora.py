@@ -74,7 +74,7 @@ def publish(hub: Hub, repo: str, folder: Path, splits: dict[str, dict[str, list[
 
 
 def fetched(name: str, folder: Path, size: int = 10**6, **settings: str) -> sampling.Sample:
-    return sampling.fetch_sample(Selection(name, **settings), size, 0, folder, Progress())
+    return sampling.find_sample(Selection(name, **settings), size, 0, folder, Progress(), online=True)
 
 
 def shrink(monkeypatch: pytest.MonkeyPatch, n_shuffled: int, head: int) -> None:

@@ -18,7 +18,7 @@ from support.tiny import WORDS
 
 
 def read(table: Table, column: str = "") -> list[str]:
-    return [text for batch in table.texts(column) for text in batch]
+    return [text for texts, _ in table.numbered_texts(column) for text in texts]
 
 
 def read_file(path: Path, column: str = "", **limits: int) -> list[str]:

@@ -14,7 +14,7 @@ from clsviz.experiment import Experiment
 from clsviz.figures.static import Exposures, Lines, Scatter
 from clsviz.jobs import SHOWCASE, Encoders, Extraction
 from clsviz.progress import Progress
-from clsviz.sources import models, sampling, uploads
+from clsviz.sources import hub, models, uploads
 from clsviz.store import Store
 from clsviz.store.results import ResultCache
 from clsviz.ui.state import server
@@ -30,7 +30,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "clsviz.ui.state.server.soon", lambda action: None
     )  # which loads the model of the first visitor
-    for module, name in ((Encoders, "get"), (models, "fetch"), (sampling, "fetch_sample"), (sampling, "fetch_corpus")):
+    for module, name in ((Encoders, "get"), (models, "fetch"), (hub, "open_repository"), (hub, "read_range")):
         monkeypatch.setattr(module, name, None)
 
 
