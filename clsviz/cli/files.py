@@ -31,13 +31,13 @@ def import_(options: argparse.Namespace) -> int:
     texts = Path(os.path.expanduser(options.texts)) if options.texts else None
     chosen = file.decided(own_vectors.Chosen(options.text, options.vectors, options.norms, options.tokens, texts))
     store = Store(options.store)
-    label = options.name or words.imported.label_of(path.name)
+    label = options.name or words.reading.label_of(path.name)
     with Bar() as bar:
         found = jobs.import_rows(file.rows(chosen), file.n_rows(chosen), label, store, bar)
     if options.json:
         output.print_json({"model": found.model, "corpus": found.corpus, "n": found.n, "width": found.width or None})
         return 0
-    print(words.imported.said(found))
+    print(words.reading.imported(found))
     flags = [f"{flag} {shlex.quote(value)}" for flag, value in found.experiment.to_flags().items()]
     if options.store:
         flags.append(f"--store {shlex.quote(str(options.store))}")

@@ -117,7 +117,7 @@ def _more_probes(
         numbers["random_weights"] = analysis.random_weights.summary(random)
     if text := options.origin or arguments.of_page(options, "origin"):
         origin = read_altered(found, experiment, int(text) if text.isdecimal() else 0, store, bar)
-        paragraphs += [words.origin.answer(origin), words.origin.note(origin), *origin.problems.values()]
+        paragraphs += [words.probing.origin(origin), words.probing.origin_note(origin), *origin.problems.values()]
         numbers["origin"] = analysis.probes.origin_summary(origin)
     if task is not None:
         encoders = jobs.Encoders()

@@ -206,7 +206,7 @@ def dry_run(experiment: Experiment, store: Store, options: argparse.Namespace) -
     if options.json:
         output.print_json(asdict(plan) | {"seconds": plan.seconds(), "workers": n_workers})
     else:
-        print(*words.plan.lines(plan, n_workers), sep="\n")
+        print(*words.waiting.plan_lines(plan, n_workers), sep="\n")
     return 0
 
 

@@ -57,7 +57,7 @@ def legend(found: Found, shown: ViewData, seen: Seen) -> str:
     if of.density is None:
         return ""
     n_more = len(of.points) - of.n_sampled
-    return words.view.density(shown.n, of.n_seen, of.n_sampled, n_more, is_zoomed=len(seen.zoom) > 0)
+    return words.selection.density(shown.n, of.n_seen, of.n_sampled, n_more, is_zoomed=len(seen.zoom) > 0)
 
 
 def picture(experiment: Experiment, found: Found, shown: ViewData, seen: Seen | None = None) -> figures.Figure:

@@ -235,7 +235,7 @@ def origin(found: Origin) -> pd.DataFrame:
     altered = {str(alteration): readings for alteration, readings in found.altered.items()}
     rows = [
         (name, reading.layer, *_r_squared(reading), reading.error, reading.problem)
-        for name, readings in {words.origin.NATURAL: found.natural, **altered}.items()
+        for name, readings in {words.probing.NATURAL: found.natural, **altered}.items()
         for reading in readings
     ]
     undefined = [(name, None, *[np.nan] * 4, problem) for name, problem in found.problems.items()]
@@ -245,13 +245,13 @@ def origin(found: Origin) -> pd.DataFrame:
 
 def origin_lines(found: Origin, alteration: Alteration) -> pd.DataFrame:
     """One row per layer of natural sentences and of those altered in one way: as of `r_squared_by_layer`."""
-    rows = [(words.origin.NATURAL, reading.layer, *_r_squared(reading)) for reading in found.natural]
+    rows = [(words.probing.NATURAL, reading.layer, *_r_squared(reading)) for reading in found.natural]
     for reading in found.altered.get(alteration, ()):
         value, low, high = _r_squared(reading)
         draws = found.draws(alteration, reading.layer or 0)
         if len(draws) > 1:  # the range of the draws, and not of the folds
             low, high = min(draws), max(draws)
-        rows.append((words.origin.LABELS[alteration].line, reading.layer, value, low, high))
+        rows.append((words.probing.ALTERATIONS[alteration].line, reading.layer, value, low, high))
     return pd.DataFrame(rows, columns=["line", "layer", "r_squared", "lowest", "highest"])
 
 
@@ -395,7 +395,7 @@ def typed(
             "Norm": norms,
             "Norm on the line": _on_the_line(lengths, shown),
             "Percentile at this length": [entry[0] if entry else np.nan for entry in among],
-            "Tokenized": [words.typed.tokens(of_sentence) for of_sentence in tokens],
+            "Tokenized": [words.try_a_sentence.token_list(of_sentence) for of_sentence in tokens],
         }
     )
 

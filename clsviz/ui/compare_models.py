@@ -119,7 +119,7 @@ def _fit_view_to_models(norms: Sequence[MeasuringJob]) -> tuple[Found | None, li
     if lacks := next((found for found in known if not found.measurements.has_pooler), None):
         poolings.remove(Pooling.POOLER)
         if st.session_state.pooling is Pooling.POOLER:
-            session.adjust(words.view.no_pooler(lacks.weights.label), pooling=Pooling.CLS)
+            session.adjust(words.waiting.no_pooler(lacks.weights.label), pooling=Pooling.CLS)
     return shallowest, poolings
 
 
@@ -220,7 +220,7 @@ def _show_pictures(experiment: Experiment, rows: Sequence[Row], founds: Sequence
     plot.show(figure, key="small_multiples", alt=words.comparison.pictures(rows, experiment.view))
     most = max((len(row.norms.shown.index) for row in rows if row.norms), default=0)
     if most > _MOST_DRAWN:
-        st.caption(words.view.part_drawn(_MOST_DRAWN, most, "Each picture"))
+        st.caption(words.selection.part_drawn(_MOST_DRAWN, most, "Each picture"))
 
 
 def _show_searches(rows: Sequence[Row], of_searches: Sequence[SearchJobs]) -> None:

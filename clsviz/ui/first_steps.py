@@ -33,7 +33,7 @@ def tour_button() -> None:
 
 def show_tour() -> None:
     """The step that the visitor is at on the main page, if the tour is on."""
-    at, steps = st.session_state.get("tour", 0), words.tour.STEPS
+    at, steps = int(st.session_state.get("tour", 0)), words.glossary.TOUR
     if not 1 <= at <= len(steps):
         return
 
@@ -50,7 +50,7 @@ def show_tour() -> None:
 def show_tour_of_page(at: int) -> None:
     """The one step of a page after the main one, if the tour is on; at: where the page stands in the story, from 0."""
     if at and st.session_state.get("tour", 0):
-        _show_step(len(words.tour.STEPS) + at, *words.tour.PAGES[at - 1], ("answer",), _link_to_next_page)
+        _show_step(len(words.glossary.TOUR) + at, *words.glossary.TOUR_PAGES[at - 1], ("answer",), _link_to_next_page)
 
 
 def _link_to_next_page() -> None:
@@ -68,7 +68,7 @@ def _link_to_next_page() -> None:
 
 
 def _show_step(number: int, title: str, text: str, framed: Sequence[str], lead_on: Callable[[], None]) -> None:
-    n_steps = len(words.tour.STEPS) + len(words.tour.PAGES)
+    n_steps = len(words.glossary.TOUR) + len(words.glossary.TOUR_PAGES)
     keys = ", ".join(f".st-key-{key}" for key in framed)
     st.html(f"<style>{keys} {{ outline: 3px solid {_FRAME}; outline-offset: 3px; border-radius: 4px; }}</style>")
     with st.container(border=True, key="tour_box", horizontal=True, vertical_alignment="bottom"):

@@ -52,7 +52,7 @@ def page() -> None:
         with st.sidebar:
             sidebar.show_model()
         url.write(experiment, PAGE)
-        layout.head(question, words.imported.NO_PAGE, None)
+        layout.head(question, words.waiting.NO_PAGE, None)
         return
     weights, job, error = _weights_or_job(experiment.model)
     anatomy = None

@@ -121,7 +121,7 @@ def show(
     card("erase", said.erased, lambda job: _erasure(found, experiment, job), "erase")
     card("sentlen", said.sentlen, _sentlen)
     if is_imported:
-        st.caption(words.imported.NO_OTHERS)
+        st.caption(words.waiting.NO_OTHERS)
 
 
 def _card(title: str, key: str, draw: Callable[[], object], **how: Any) -> None:
@@ -149,7 +149,7 @@ def _is_begun(
         args=[{name: True}],
     )
     if n:
-        st.caption(words.projection.NEEDS_VECTORS)
+        st.caption(words.probing.NEEDS_VECTORS)
     return False
 
 
@@ -211,11 +211,11 @@ def _cells(profile: "Profile", experiment: Experiment) -> None:
 
 def _projection(found: Found, experiment: Experiment, profile: "Profile", job: "Analysis[Projected] | None") -> None:
     """The view's vectors projected onto two dimensions and coloured by length."""
-    if not _is_begun(job, "project", words.projection.ASK, found, experiment):
+    if not _is_begun(job, "project", words.probing.ASK_TO_PROJECT, found, experiment):
         return
     result: Projected | None = job.work.result
     whole = profile.get(experiment.pooling, experiment.layer, Readout.VECTOR)
-    findings = words.projection.said(
+    findings = words.probing.projected(
         result.projection if result else None,
         words.vector_name(experiment, "the"),
         whole.r_squared if whole else None,
@@ -240,7 +240,7 @@ def _projection(found: Found, experiment: Experiment, profile: "Profile", job: "
         tools=True,
         alt=f"The vectors on two principal components, coloured by length. {findings}",
     )
-    st.caption(words.projection.ABOUT)
+    st.caption(words.probing.ABOUT_PROJECTING)
 
 
 def _erasure(found: Found, experiment: Experiment, job: "Analysis[Erasure] | None") -> None:
@@ -313,7 +313,7 @@ def _breakdown(job: "Analysis[NormBreakdown]", profile: "Profile") -> None:
                     placeholder="–",
                     alt="The norm with the LayerNorm's gain and bias, and without them",
                 )
-                st.markdown(escape(words.dimensions.layer_norm_sentence(layer_norm)))
+                st.markdown(escape(words.layer_cards.layer_norm_sentence(layer_norm)))
     if not profile.is_of_one_vector:
         st.markdown("**How much the norm of [CLS] varies**")
         figure = plot.once(
@@ -333,7 +333,7 @@ def _dimensions(breakdown: "NormBreakdown") -> None:
     )
     alt = "The dimensions with the largest shares of the squared norm."
     plot.show(figure, key="dimensions", alt=alt, height=_HEIGHTS["shares"])
-    st.markdown(escape(words.dimensions.dimensions_sentence(shares)))
+    st.markdown(escape(words.layer_cards.dimensions_sentence(shares)))
 
 
 def _random_weights(
@@ -401,14 +401,14 @@ def _origin(found: Found, experiment: Experiment, job: "Analysis[Origin] | None"
             width=180,
         )
         if job is None:
-            label = words.origin.cost(seconds(found, experiment, n * N_ALTERED))
+            label = words.probing.origin_cost(seconds(found, experiment, n * N_ALTERED))
             st.button(label, icon=":material/science:", key="origin-start", on_click=ask, args=[n])
         elif job.state.is_active:
             st.button("Stop", icon=":material/stop:", key="origin-stop", on_click=ask, args=[0])
         else:
             st.button("Close", icon=":material/close:", key="origin-close", on_click=ask, args=[0])
     if job is None:
-        st.caption(words.origin.ABOUT)
+        st.caption(words.probing.ABOUT_ORIGIN)
         return
     result = job.work.result
     if job.state.is_active:
@@ -423,12 +423,12 @@ def _origin(found: Found, experiment: Experiment, job: "Analysis[Origin] | None"
     if job.error:
         st.info(escape(job.error))
         return
-    st.markdown(escape(words.origin.answer(result)))
+    st.markdown(escape(words.probing.origin(result)))
     if result is None:
         return
     with st.grid(3, min_column_width=260):
         for alteration in Alteration:
-            kind = words.origin.LABELS[alteration]
+            kind = words.probing.ALTERATIONS[alteration]
             with st.container():
                 st.markdown(f"**{escape(kind.title)}**")
                 if problem := result.problems.get(alteration):
@@ -439,7 +439,7 @@ def _origin(found: Found, experiment: Experiment, job: "Analysis[Origin] | None"
                 alt = f"R² by layer of natural sentences, and with {kind.clause}."
                 plot.show(figure, key=f"origin-{alteration}", alt=alt, height=_HEIGHTS["origin"])
                 st.caption(escape(kind.catches))
-    st.caption(f"{escape(words.origin.note(result))} {words.origin.ABOUT}")
+    st.caption(f"{escape(words.probing.origin_note(result))} {words.probing.ABOUT_ORIGIN}")
 
 
 def _travel(

@@ -198,17 +198,17 @@ def _show() -> None:
     error = now.asked.error
     if isinstance(error, UnsearchableError | CorpusError) and experiment.corpus != SEARCH_DEFAULTS["corpus"]:
         go, to = sidebar.choose_corpus, [SEARCH_DEFAULTS["corpus"]]
-        st.button(words.search_cards.OFFER, type="primary", on_click=go, args=to, icon=":material/search:")
+        st.button(words.search.OFFER, type="primary", on_click=go, args=to, icon=":material/search:")
     with st.container(key="advice"):
         if test is not None:
-            advice = words.search_cards.what_to_do(test, similarity)
+            advice = words.search.what_to_do(test, similarity)
             st.markdown(f":material/arrow_forward: **{escape(advice)}**")
         elif asked and now.test is None and not now.error:
             _measure_button(now, "measure")
         elif asked:
-            st.markdown(escape(words.search_cards.titles_of(asked.task, asked.titles)))
+            st.markdown(escape(words.search.titles_of(asked.task, asked.titles)))
     before = state.get("search_seen")
-    instead = "" if test else words.waiting.SETTINGS_BEFORE if before else words.search_cards.EXAMPLE
+    instead = "" if test else words.waiting.SETTINGS_BEFORE if before else words.search.EXAMPLE
     with st.container(key="dimmed" if instead else "undimmed"):
         if (seen := test or before or search_jobs.opening()) is None:
             st.container(height=figures.SEARCH_HEIGHT, border=True)
@@ -229,7 +229,7 @@ def _show() -> None:
         view.choice("Vector", "pooling", _POOLINGS, lambda pooling: words.POOLINGS[pooling].short)
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         with st.container(width="content"):
-            sidebar.own_text("search_upload", words.search_cards.OWN_TEXT)
+            sidebar.own_text("search_upload", words.search.OWN_TEXT)
         if test is not None and asked is not None and asked.found is not None:
             with st.container(horizontal=True, horizontal_alignment="right", width="content"):
                 share.copy_link(experiment, asked.found, query)
@@ -241,9 +241,9 @@ def _show() -> None:
     extras["searches"] = "FILE" if judged else ""
 
     def how(found: Found = asked.found, titles: str = asked.titles) -> None:
-        share.facts(words.search_cards.settings(test, found, titles))
-        share.command(words.search_cards.command(experiment, found, extras))
-        made_by = words.search_cards.command(*words.shareable(experiment, found), extras)
+        share.facts(words.search.settings(test, found, titles))
+        share.command(words.search.command(experiment, found, extras))
+        made_by = words.search.command(*words.shareable(experiment, found), extras)
         share.cite(experiment, found, query, "search", made_by)
 
     share.explain(words.search.HOW_TO_READ, how)
@@ -261,10 +261,10 @@ def _answer(
         return "Reading the texts…", ""
     if now.test is not None and now.test.state.is_active:
         label = models.label(st.session_state.model)
-        return words.search_cards.measuring(f"{asked.n_texts:,} texts with {label}"), ""
+        return words.search.measuring(f"{asked.n_texts:,} texts with {label}"), ""
     cost = asked.cost
     of = asked.task, asked.n_searches, asked.n_texts
-    return words.search_cards.ready(*of, cost.seconds, cost.megabytes), ""
+    return words.search.ready(*of, cost.seconds, cost.megabytes), ""
 
 
 def _downloads(experiment: Experiment, found: Found, test: SearchTest, similarity: SimilarityFunction) -> None:
@@ -302,10 +302,10 @@ def _as_json(correction: Correction) -> str:
 
 def _show_cards(test: SearchTest, similarity: SimilarityFunction) -> None:
     """What else is known: each with its finding as its title."""
-    of, cards, search = test.consequences[similarity], words.search_cards, words.search
+    of, search = test.consequences[similarity], words.search
 
     def show_correction(correction: Correction) -> None:
-        if cost := cards.cost(test, similarity, correction.fix):
+        if cost := search.cost(test, similarity, correction.fix):
             st.markdown(cost)
         st.code(correction.formula, language=None, wrap_lines=True)
         st.code(search.python_lines(correction), language="python")
@@ -317,7 +317,7 @@ def _show_cards(test: SearchTest, similarity: SimilarityFunction) -> None:
         names = [*(search.ranker(one.pooling, one.similarity) for one in test.rankings), search.BM25]
         more = {"nDCG": [ranking.ndcg_at_10 for ranking in rankings]}
         _show_table("Ranking", names, rankings, more, "Every vector and similarity", "rankings_table")
-        st.caption(cards.ABOUT_RANKINGS)
+        st.caption(search.ABOUT_RANKINGS)
 
     def show_fixes() -> None:
         fixes = sorted(of.fixes.items(), key=lambda one: -one[1].ranking.recall_at_10)
@@ -329,7 +329,7 @@ def _show_cards(test: SearchTest, similarity: SimilarityFunction) -> None:
         }
         rankings = [result.ranking for result in results]
         _show_table("Fix", names, rankings, more, "Every fix that was tried", "fixes_table")
-        st.caption(cards.ABOUT_FIXES)
+        st.caption(search.ABOUT_FIXES)
 
     def show_threshold() -> None:
         shares = [100 * share for share in of.threshold.shares]
@@ -338,30 +338,30 @@ def _show_cards(test: SearchTest, similarity: SimilarityFunction) -> None:
         st.dataframe(
             table, hide_index=True, column_config={"Pass": bars}, alt="Unrelated pairs that pass", key="threshold_table"
         )
-        st.caption(cards.ABOUT_THRESHOLD)
+        st.caption(search.ABOUT_THRESHOLD)
 
     def show_neighbours(neighbours: Neighbours) -> None:
         spans = [words.similarity.span(ends) for ends in neighbours.spans]
         figure = figures.length_map(np.array(neighbours.cosines), spans, chart.palette())
         alt = "Mean cosine of two texts by the tenths that their lengths are in."
         plot.show(figure, key="map", alt=alt, height=_HEIGHT_OF_MAP)
-        st.caption(escape(cards.ABOUT_NEIGHBOURS))
-        st.markdown(escape(cards.times_found(neighbours)))
+        st.caption(escape(search.ABOUT_NEIGHBOURS))
+        st.markdown(escape(search.times_found(neighbours)))
 
     if of.correction is not None:
-        layout.box(cards.apply(of.correction), "correction", partial(show_correction, of.correction))
-    st.subheader(cards.MISSED, anchor=False)
-    st.caption(cards.ABOUT_MISSED if of.examples else cards.NONE_MISSED)
+        layout.box(search.apply(of.correction), "correction", partial(show_correction, of.correction))
+    st.subheader(search.MISSED, anchor=False)
+    st.caption(search.ABOUT_MISSED if of.examples else search.NONE_MISSED)
     st.session_state.setdefault("example_0", True)  # open at first
     for number, example in enumerate(of.examples[:5]):
-        label = escape(cards.example(example))
+        label = escape(search.example(example))
         layout.box(label, f"example_{number}", partial(_show_example, example, number))
     st.subheader("What else is known", anchor=False)
-    layout.box(cards.rankings(test), "rankings", show_rankings)
-    layout.box(cards.fixes(of), "fixes", show_fixes)
-    layout.box(cards.threshold(of.threshold), "threshold", show_threshold)
+    layout.box(search.rankings(test), "rankings", show_rankings)
+    layout.box(search.fixes(of), "fixes", show_fixes)
+    layout.box(search.threshold(of.threshold), "threshold", show_threshold)
     if test.neighbours is not None:
-        layout.box(cards.neighbours(test.neighbours), "neighbours", partial(show_neighbours, test.neighbours))
+        layout.box(search.neighbours(test.neighbours), "neighbours", partial(show_neighbours, test.neighbours))
 
 
 def _show_example(example: Example, number: int) -> None:

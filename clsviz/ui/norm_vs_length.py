@@ -109,7 +109,7 @@ def _picture(job: MeasuringJob, untrained: MeasuringJob | None, vectors: Measuri
     with view.strip():
         view.controls(job.work.found)
         if is_imported:
-            st.caption(words.imported.NO_SENTENCE)
+            st.caption(words.waiting.NO_SENTENCE)
         else:
             own.line()
     layers_place = st.container(key=None if is_imported else "thumbnails_place")  # holds its place while it is empty
@@ -343,8 +343,8 @@ def _every_layer(found: Found, experiment: Experiment) -> None:
     drawn = [at for at, after in enumerate(every.layers) if after.layer or after.r_squared is not None]
     pictures = [
         thumbnails.Thumbnail(
-            words.every_layer.name(after),
-            words.every_layer.result(after),
+            words.layer_name(after),
+            words.layer_result(after),
             paths[at],
             is_chosen=(after.pooling, after.layer) == chosen,
         )
@@ -356,7 +356,7 @@ def _every_layer(found: Found, experiment: Experiment) -> None:
         after = every.layers[drawn[at]]
         view.choose_vector(after.pooling, after.layer, n_layers)
 
-    thumbnails.show(pictures, words.every_layer.said(every), "thumbnails", choose)
+    thumbnails.show(pictures, words.every_layer(every), "thumbnails", choose)
 
 
 def _measure_typed(

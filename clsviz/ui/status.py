@@ -110,7 +110,7 @@ def _run_button(job: MeasuringJob, name: str) -> None:
         st.rerun()
     if job.state is State.WAITING and job.cost:
         if job.plan and (job.cost.seconds > _LONG_SECONDS or job.work.experiment.sample_size == ALL):
-            st.caption(words.plan.line(job.plan, of_vectors=job.work.kind is Kind.VECTORS))
+            st.caption(words.waiting.plan_line(job.plan, of_vectors=job.work.kind is Kind.VECTORS))
         elif job.cost.megabytes:
             st.caption(f"Downloads about {job.cost.megabytes:,} MB first.")
     found = job.work.found

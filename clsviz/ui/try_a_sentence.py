@@ -88,7 +88,7 @@ def _show(jobs: list[MeasuringJob]) -> None:
     sidebar.show_notes_of_view()
     question = words.question_of_sentence(experiment)
     if words.is_imported(experiment):
-        layout.head(question, words.imported.NO_SENTENCE)
+        layout.head(question, words.waiting.NO_SENTENCE)
         url.write(experiment, PAGE, **_query())
         return
     # A height makes it there while it is empty; the style says which.
@@ -275,7 +275,7 @@ def _show_growth(
         return None
     grown = analysis.typed.with_norms(texts, vectors, experiment.view)
     band = corpus.length_band(int(grown["tokens"].max())) if corpus else None
-    findings = words.growth.growth_said(grown)
+    findings = words.try_a_sentence.growth_said(grown)
     title = words.axis_title(experiment)
     figure = figures.growth(grown, band, chart.palette(), title, unit=experiment.unit)
     alt = f"The norm after every added word. {findings}"

@@ -88,7 +88,7 @@ def controls(found: Found | None, poolings: Collection[Pooling] = tuple(Pooling)
 
 
 def _cutoff() -> None:
-    about = words.view.about_cutoff(session.experiment())
+    about = words.about_cutoff(session.experiment())
     slider("Length cutoff", "length_cutoff", _CUTOFFS, "under {}".format, about)
 
 
@@ -140,19 +140,19 @@ def fit(found: Found | None, poolings: Collection[Pooling] = tuple(Pooling)) -> 
     poolings: those of the page.
     """
     if st.session_state.pooling not in poolings:
-        session.adjust(words.view.ONLY_CLS_HERE, pooling=Pooling.CLS)
+        session.adjust(words.waiting.ONLY_CLS_HERE, pooling=Pooling.CLS)
     n_layers = _n_layers(found)
     if found is None or n_layers is None:
         return session.experiment()
     label, layer = found.weights.label, st.session_state.layer
     if found.weights.imported:
         if layer != session.LAST or st.session_state.pooling is not Pooling.CLS:
-            session.adjust(words.imported.ONE_VECTOR, layer=session.LAST, pooling=Pooling.CLS)
+            session.adjust(words.waiting.ONE_VECTOR, layer=session.LAST, pooling=Pooling.CLS)
         return session.experiment()
     if layer != session.LAST and layer >= n_layers:
-        session.adjust(words.view.no_layer(label, layer, n_layers) if layer > n_layers else "", layer=session.LAST)
+        session.adjust(words.waiting.no_layer(label, layer, n_layers) if layer > n_layers else "", layer=session.LAST)
     if st.session_state.pooling is Pooling.POOLER and len(found.measurements) and not found.measurements.has_pooler:
-        session.adjust(words.view.no_pooler(label), pooling=Pooling.CLS)
+        session.adjust(words.waiting.no_pooler(label), pooling=Pooling.CLS)
     return session.experiment()
 
 

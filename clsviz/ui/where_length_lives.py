@@ -91,8 +91,8 @@ def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
         profile = of_profile.work.result
         is_growing = job.state.is_active and not found.is_outline
         is_whole = profile is not None and profile.is_read(experiment.pooling) and not is_growing
-        answer = str(of_profile.error or words.headline.answer(profile if is_whole else None, experiment))
-        numbers = words.headline.in_numbers(profile, experiment) if is_whole else ""
+        answer = str(of_profile.error or words.profile.headline(profile if is_whole else None, experiment))
+        numbers = words.profile.in_numbers(profile, experiment) if is_whole else ""
     draws, before = _draws(experiment, analyses), state.get("layers_seen")
     if is_whole:
         picture = state.layers_seen = _Seen(experiment, answer, numbers, *_drawn(profile, experiment, draws))
@@ -249,7 +249,7 @@ def _downloads(
     name = share.file_name(experiment, found)
 
     def image(kind: str) -> bytes:
-        answer = words.headline.answer(profile, experiment)
+        answer = words.profile.headline(profile, experiment)
         drawn = export.errors_for_image(profile, experiment, draws)
         return figures.static.image(drawn, words.question_of_layers(experiment), answer, words.sharing.SITE, kind=kind)
 

@@ -81,7 +81,7 @@ def _norm_vs_length(found: Found, experiment: Experiment, cache: ResultCache) ->
 
 def _where_length_lives(found: Found, experiment: Experiment, cache: ResultCache) -> str:
     profile = _profile(found, experiment, cache)
-    return words.headline.answer(profile, experiment) if profile else ""
+    return words.profile.headline(profile, experiment) if profile else ""
 
 
 def _profile(found: Found, experiment: Experiment, cache: ResultCache) -> Profile | None:

@@ -16,7 +16,7 @@ from clsviz.words import provenance, search
 from clsviz.words.answer import HARDLY, NOT_GROUPED, SHUFFLED, SMALL_SPREAD, UNTRAINED_NORM
 from clsviz.words.labels import axis_title, cutoff_units
 from clsviz.words.numbers import duration, number, r_squared, share, share_in_short
-from clsviz.words.readings import counted
+from clsviz.words.profile import counted
 
 
 def caveats(rows: Sequence[Row], experiment: Experiment) -> str:

@@ -50,6 +50,13 @@ def cutoff_unit(experiment: Experiment) -> Unit:
     return Unit.WORDS if name and name.in_words else Unit.TOKENS
 
 
+def about_cutoff(experiment: Experiment) -> str:
+    """What the length cutoff does."""
+    unit = cutoff_unit(experiment)
+    text = f"Only sentences with fewer {unit} than this are shown and enter the regression."
+    return text if is_imported(experiment) else f"{text} [CLS] and [SEP] are not counted."
+
+
 def cutoff_units(names: Iterable[str]) -> str:
     """The same for several models."""
     return " or ".join(dict.fromkeys(cutoff_unit(Experiment(model=name)) for name in names))

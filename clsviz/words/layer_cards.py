@@ -1,20 +1,22 @@
 """The cards of the page “Where length lives”: each title is a finding, or says that there is none."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from clsviz.settings import Lengths, Pooling
+from clsviz.statistics.dimensions import AS_IT_IS, WITHOUT_BIAS, WITHOUT_EITHER, WITHOUT_GAIN, Dimensions, NormOf
 from clsviz.statistics.erasure import AFTER, BEFORE, Erasure
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.probes import Profile, Projection, Reading, Readout, Travel
 from clsviz.statistics.sentlen import CHANCE
-from clsviz.words import origin as alterations
 from clsviz.words import sentlen as task
 from clsviz.words.answer import HARDLY
-from clsviz.words.numbers import counted, share_in_short
-from clsviz.words.profile import SIMILAR, clearly_beyond
-from clsviz.words.readings import clause, known, off_by, where
+from clsviz.words.numbers import counted, number, r_squared_in_short, share_in_short
+from clsviz.words.numbers import share as in_percent
+from clsviz.words.probing import ALTERATIONS
+from clsviz.words.profile import SIMILAR, clause, clearly_beyond, known, off_by, where
 
 if TYPE_CHECKING:
     from clsviz.analysis.layers import NormBreakdown, SentLen
@@ -129,8 +131,10 @@ def projected(found: Projection, whole: Reading | None, n_different: int) -> str
     """What two components show of length."""
     if n_different < FEW_SENTENCES:
         return "Two dimensions: too few sentences to tell what they show"
-    of_all = f", from the whole vector {_r_squared(known(whole))}" if whole and whole.r_squared is not None else ""
-    return f"From two dimensions a probe reads R² {_r_squared(found.r_squared)}{of_all}"
+    of_all = (
+        f", from the whole vector {r_squared_in_short(known(whole))}" if whole and whole.r_squared is not None else ""
+    )
+    return f"From two dimensions a probe reads R² {r_squared_in_short(found.r_squared)}{of_all}"
 
 
 def origin(found: "Origin") -> str:
@@ -152,8 +156,8 @@ def origin(found: "Origin") -> str:
     left = after[most] or 0.0
     if left > known(best) - SIMILAR:
         return "No change of the sentences keeps a probe from their length"
-    values = f"R² {_r_squared(left)}, of natural sentences {_r_squared(known(best))}"
-    return f"With {alterations.LABELS[most].clause} a probe reads least: {values}"
+    values = f"R² {r_squared_in_short(left)}, of natural sentences {r_squared_in_short(known(best))}"
+    return f"With {ALTERATIONS[most].clause} a probe reads least: {values}"
 
 
 def travelled(found: Travel, there: str, unit: str) -> str:
@@ -182,9 +186,10 @@ def erased(found: Erasure) -> str:
     if np.mean(before.linear) < HARDLY and np.mean(before.nonlinear) < HARDLY:
         return "There is little to remove: probes hardly find length in this vector"
     if max(linear, nonlinear) < HARDLY:
-        return f"Once erased, probes hardly find length: R² {_r_squared(linear)}, nonlinear {_r_squared(nonlinear)}"
+        both = f"R² {r_squared_in_short(linear)}, nonlinear {r_squared_in_short(nonlinear)}"
+        return f"Once erased, probes hardly find length: {both}"
     reader = "a linear probe" if linear >= HARDLY else "a nonlinear probe"
-    return f"Once erased, {reader} still finds length: R² {_r_squared(max(linear, nonlinear))}"
+    return f"Once erased, {reader} still finds length: R² {r_squared_in_short(max(linear, nonlinear))}"
 
 
 def sentlen(found: "SentLen") -> str:
@@ -198,6 +203,72 @@ def sentlen(found: "SentLen") -> str:
     return f"Six length bins: {tells}" if min(draws) > CHANCE else f"Six length bins, no better than guessing: {tells}"
 
 
-def _r_squared(value: float) -> str:
-    """To two decimals; how far below 0 it is says nothing."""
-    return "below 0" if round(value, 2) < 0 else f"{abs(value):.2f}"
+def dimensions_sentence(found: Dimensions) -> str:
+    """Which dimensions dominate the norm, and whether length is in them, in one sentence."""
+    width = len(found.shares)
+    equal = f"an equal share would be {in_percent(1 / width)}"
+    if not found.dominant:
+        largest = int(found.order[0])
+        share = float(found.shares[largest])
+        # Of few dimensions none has five equal shares, even one with most of the norm.
+        none = "" if share >= 0.5 else "No dimension dominates the norm. "
+        return f"{none}The largest, dimension {largest}, accounts for {in_percent(share)} of the squared norm; {equal}."
+    mine = list(found.dominant)
+    numbers = " and ".join(filter(None, [", ".join(map(str, mine[:-1])), str(mine[-1])]))
+    one, share = len(mine) == 1, float(found.shares[mine].sum())
+    who = (
+        f"Dimension {numbers} alone accounts for"
+        if one
+        else f"{len(mine)} of {width} dimensions ({numbers}) account for"
+    )
+    text = f"{who} {in_percent(share)} of the squared norm ({equal}{'' if one else ' each'})"
+    if found.variance_shares is not None:
+        text += _and_of_variance(float(found.variance_shares[mine].sum()), share, not one)
+    return (
+        f"{text}. With {'it' if one else 'them'}, the R² of the norm on length is {_r_squared(found.r_squared)}; "
+        f"without, {_r_squared(found.r_squared_without)}."
+    )
+
+
+def layer_norm_sentence(rows: Sequence[NormOf]) -> str:
+    """What gain and bias do to the norm, in one sentence, from `without_layer_norm`."""
+    by_name = {row.name: row for row in rows}
+    whole, without, gain, bias = (by_name[name] for name in (AS_IT_IS, WITHOUT_EITHER, WITHOUT_BIAS, WITHOUT_GAIN))
+    if not whole.varies and not without.varies:
+        return "The norm varies by no more than rounding error, with or without the LayerNorm’s gain and bias."
+    with_gain = f"{_spread(whole)} with both gain and bias, {_spread(gain)} with the gain alone"
+    if without.left_out:
+        n = without.left_out
+        return (
+            f"The LayerNorm’s gain all but erases {n} dimension{'s' * (n > 1)}. The norm’s standard deviation is "
+            f"{with_gain}; over the remaining dimensions it is {_spread(bias)} with the bias alone and "
+            f"{_spread(without)} with neither."
+        )
+    if without.varies:
+        return (
+            f"The norm already varies before the LayerNorm’s gain and bias are applied: its standard deviation is "
+            f"{with_gain}, {_spread(bias)} with the bias alone and {_spread(without)} with neither."
+        )
+    mean = number(without.norm_mean, digits=2)
+    return (
+        f"Before gain and bias, the LayerNorm gives every sentence the same norm ({mean}), so without those two the "
+        f"norm would not vary: its standard deviation is {with_gain} and {_spread(bias)} with the bias alone."
+    )
+
+
+def _spread(row: NormOf) -> str:
+    return f"{number(row.norm_sd, digits=3)} (R² {_r_squared(row.r_squared)})"
+
+
+def _r_squared(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}"
+
+
+def _and_of_variance(of_variance: float, share: float, is_plural: bool) -> str:
+    """The share of the variance of the squared norm that goes with this share of its mean; it may be negative."""
+    conjunction = "but" if of_variance < share / 2 else "and"
+    if of_variance < -0.0005:
+        return " but reduce its variance" if is_plural else " but reduces its variance"
+    if of_variance < 0.0005:
+        return f" {conjunction} none of its variance"
+    return f" {conjunction} {in_percent(of_variance) if of_variance < 0.9995 else 'all'} of its variance"

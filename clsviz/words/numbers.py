@@ -53,6 +53,11 @@ def r_squared(value: float, digits: int = 3) -> str:
     return f">{1 - 10**-digits:.{digits}f}" if float(text) == 1 and value < 1 - _ROUNDING else text
 
 
+def r_squared_in_short(value: float) -> str:
+    """R² to two decimals; how far below 0 it is says nothing."""
+    return "below 0" if round(value, 2) < 0 else f"{abs(value):.2f}"
+
+
 def counted(n: int, what: str = "sentence") -> str:
     """How many there are of what has a regular plural."""
     return f"{n:,} {what}{'s' * (n != 1)}"

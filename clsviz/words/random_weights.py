@@ -4,9 +4,9 @@ import math
 
 from clsviz.analysis.random_weights import RandomWeights
 from clsviz.settings import Pooling
-from clsviz.statistics.probes import CurvePoint, Profile, Reading, Readout
+from clsviz.statistics.probes import Profile, Reading, Readout
 from clsviz.words.answer import HARDLY
-from clsviz.words.numbers import duration, share
+from clsviz.words.numbers import duration, r_squared_in_short, share
 
 _GIVES_AWAY = 0.5
 """From this held-out R² on, of every initialisation, an untrained model is said to give length away."""
@@ -113,17 +113,12 @@ def curve_title(profile: Profile, pooling: Pooling = Pooling.CLS) -> str:
     if len(curve) < 2:
         return "Do more sentences find more? Too few here to tell"
     first, whole = curve[0], curve[-1]
-    ends = f"R² {_r_squared(first)} with {first.n:,}, {_r_squared(whole)} with {whole.n:,}"
+    ends = ", ".join(f"{r_squared_in_short(point.r_squared)} with {point.n:,}" for point in (first, whole))
     if whole.interval[0] > first.interval[1]:
-        return f"More sentences find more: {ends}"
+        return f"More sentences find more: R² {ends}"
     if whole.interval[1] < first.interval[0]:
-        return f"More sentences find less: {ends}"
-    return f"More sentences find no clearly different amount: {ends}"
-
-
-def _r_squared(point: CurvePoint) -> str:
-    value = round(point.r_squared, 2) + 0.0  # never −0
-    return "below 0" if value < 0 else f"{value:.2f}"
+        return f"More sentences find less: R² {ends}"
+    return f"More sentences find no clearly different amount: R² {ends}"
 
 
 ABOUT_CURVE = (

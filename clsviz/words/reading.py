@@ -1,5 +1,7 @@
 """How a file of the user's own was read."""
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -7,9 +9,11 @@ import numpy as np
 from clsviz.settings import Reading, Segmentation, printable
 from clsviz.sources import catalogue
 from clsviz.sources.catalogue import Corpus
+from clsviz.sources.models import Imported
 from clsviz.words import numbers
 
 if TYPE_CHECKING:
+    from clsviz.jobs import Import
     from clsviz.sources.local_files import Preview
 
 READINGS = {
@@ -103,3 +107,27 @@ def notes(corpus: Corpus) -> list[str]:
     if not catalogue.is_own(name):
         return []
     return [f"{printable(corpus.label)}: {how(corpus)} {counted(corpus)}."]
+
+
+ABOUT_WORDS = (
+    "How many tokens the texts have was not given, so lengths are counted in words, and the length cutoff is in words."
+)
+
+
+def imported(found: "Import") -> str:
+    """What was imported, in a sentence or two."""
+    name = Imported.parse(found.model)
+    assert name is not None  # an import is called so
+    what = (
+        f"{numbers.counted(found.n, 'vector')} of {found.width:,} numbers"
+        if found.width
+        else numbers.counted(found.n, "norm")
+    )
+    text = f"{name.label}: {what}, with {'its text' if found.n == 1 else 'their texts'}."
+    return f"{text} {ABOUT_WORDS}" if name.in_words else text
+
+
+def label_of(file_name: str) -> str:
+    """What vectors are called that were given no name: as their file, with hyphens for what a name cannot have."""
+    stem = re.sub(r"[^\w.-]+", "-", Path(file_name).stem).strip("-._")
+    return stem[:60] or "vectors"

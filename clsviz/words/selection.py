@@ -108,3 +108,29 @@ def by_trait(trait: Trait, shown: "ViewData", has: "NDArray[np.bool_]") -> str:
     means = [number(float(shown.norms[which].mean())) for which in (has, ~has)]
     have = _HAS[trait] if n == 1 else _HAVE[trait]
     return f"{n:,} of {n + rest:,} sentences {have}: mean norm {means[0]}, that of the others {means[1]}."
+
+
+def part_drawn(n_drawn: int, n: int, picture: str = "The picture") -> str:
+    """Said where fewer points are drawn than there are sentences."""
+    return f"{picture} shows {n_drawn:,} of {n:,} sentences; the numbers use all of them."
+
+
+def density(n: int, n_seen: int, n_sampled: int, n_more: int, *, is_zoomed: bool) -> str:
+    """What colours and points of a density of n sentences stand for.
+
+    n_seen: of them in the part that is seen, of which n_sampled are points; n_more: points beside these, all selected.
+    """
+    here = f"the {n_seen:,} in this part" if is_zoomed else f"the {n:,}"
+    if n_sampled < n_seen:
+        points = f"the points are {n_sampled:,} of {here}, drawn at random"
+    elif n_seen:
+        points = f"the points are all {here.removeprefix('the ')}"
+    else:
+        return "No sentence lies in this part of the picture."
+    more = f", and {n_more:,} more that {'is' if n_more == 1 else 'are'} selected" if n_more else ""
+    return f"A cell’s colour is the number of sentences of that length and norm; {points}{more}."
+
+
+def of_zoom(*, is_zoomed: bool) -> str:
+    """What to do for another part of a density."""
+    return "Double-click to see all." if is_zoomed else "Zoom in for finer cells and more points."

@@ -21,9 +21,6 @@ _ALIKE = 0.05
 """Correlations closer than this are about the same."""
 
 
-"""Mean cosines that differ by less are written the same."""
-
-
 REMEDIES = {
     None: "As it is",
     Remedy.CENTRED: "Centred",
@@ -125,11 +122,6 @@ def settings(experiment: Experiment, found: Found, similarity: Similarity) -> di
 def span(ends: tuple[int, int]) -> str:
     """A range of lengths."""
     return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]}–{ends[1]}"
-
-
-def uncapitalized(text: str) -> str:
-    """A label inside a sentence."""
-    return f"{text[:1].lower()}{text[1:]}"
 
 
 def percent(share: float) -> str:

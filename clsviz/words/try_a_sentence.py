@@ -2,19 +2,26 @@
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from clsviz.analysis import CorpusContext
 from clsviz.analysis.typed import MOST_WORDS, TypedSentences
 from clsviz.experiment import Experiment, View
-from clsviz.settings import Pooling
+from clsviz.settings import Pooling, Unit
 from clsviz.sources import models
 from clsviz.statistics.lengths import percentile_at_length
 from clsviz.statistics.similarity import Nearest
+from clsviz.words.answer import SMALL_SPREAD
 from clsviz.words.labels import vector_name
-from clsviz.words.numbers import duration, number
-from clsviz.words.typed import percentage
+from clsviz.words.numbers import between, duration, number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from clsviz.analysis import ViewData
 
 _TRAINED_ON_MEANS = ("minilm", "all-mpnet-base-v2")
 """sentence-transformers models of the catalogue whose sentence vector is the mean after the last layer."""
@@ -229,3 +236,78 @@ def nearest_cost(n: int, seconds: float | None) -> str:
     """What finding the nearest sentences takes; seconds: None where that is not known."""
     said = f"This measures whole vectors for the first {n:,} sentences of the sample, once."
     return said + (f" It takes about {duration(seconds)} unless it has been done already." if seconds else "")
+
+
+_MOST_TOKENS = 80
+
+_CUT = ":orange[cut short: the model reads only the beginning]"
+
+
+def facts(length: int, norm: float, unit: Unit, shown: "ViewData | None", *, is_truncated: bool) -> str:
+    """Its length and norm against the regression line and the corpus where these are known, as Markdown."""
+    facts = [f"**{length:,} {unit.singular if length == 1 else unit}**", f"norm **{number(norm)}**"]
+    if shown is None:
+        return " · ".join([*facts, *([_CUT] if is_truncated else [])])
+    there = shown.distinct_lengths
+    is_inside = len(there) > 0 and there[0] <= length <= there[-1]
+    if shown.fit and is_inside:
+        line = float(shown.fit.predict(length))
+        facts.append(f"the line predicts {number(line)} for this length (residual {number(norm - line, sign='+')})")
+    compared = among(length, norm, shown.lengths, shown.norms)
+    facts.append(compared or "too few corpus sentences about as long for a comparison")
+    if len(there) and not is_inside:
+        range_of_line = f"{between(there[0], there[-1])} {unit}"
+        facts.append(f":orange[outside the lengths of the picture ({range_of_line}), so nothing is predicted]")
+    if is_truncated:
+        facts.append(_CUT)
+    return " · ".join(facts)
+
+
+def among(length: int, norm: float, lengths: "NDArray[np.int32]", norms: "NDArray[np.float32]") -> str:
+    """Where the norm lies among those (n,) of corpus sentences of about its length, or "" if these are too few."""
+    found = percentile_at_length(length, norm, lengths, norms)
+    if found is None:
+        return ""
+    percent, n = found
+    sentences = f"{n:,} corpus sentences about as long"
+    if math.isnan(percent):
+        return f"the same as that of all {sentences}, up to rounding"
+    return f"tops {percentage(percent)} of {sentences}"
+
+
+def percentage(percent: float) -> str:
+    """A percentage as a whole number; 0% and 100% only where it is neither more nor less."""
+    shown = f"{percent:.0f}"
+    if shown in ("0", "100") and 0 < percent < 100:
+        shown = f"{min(max(percent, 0.1), 99.9):.1f}"
+    return f"{shown}%"
+
+
+def token_list(tokens: list[str]) -> str:
+    """The tokens of a sentence, as far as there is room."""
+    rest = len(tokens) - _MOST_TOKENS
+    return "  ".join(tokens[:_MOST_TOKENS]) + (f"  … and {rest:,} more" if rest > 0 else "")
+
+
+def growth_said(lines: pd.DataFrame) -> str:
+    """How the norm changes as the sentence grows; for the table see `analysis.typed.with_norms`.
+
+    The first variant in the table is the sentence as typed; "" for an empty table.
+    """
+    ends = [rows.sort_values("n_words") for _, rows in lines.groupby("variant", sort=False)]
+    if not ends:
+        return ""
+    typed, *others = ends
+    norms = typed["norm"].to_numpy()
+    if len(norms) == 1:
+        return f"The sentence has only one word (norm {number(norms[0])}), so there is nothing to grow."
+    said = (
+        f"As typed, the norm is {number(norms[0])} after the first word and {number(norms[-1])} after all "
+        f"{len(norms)}, and stays between {number(norms.min())} and {number(norms.max())} along the way."
+    )
+    compared = [f"{rows['variant'].iloc[0]}, it ends at {number(rows['norm'].iloc[-1])}" for rows in others]
+    said += f" With {'; with '.join(compared)}." if compared else ""
+    apart = float(np.ptp(lines["norm"]))
+    if apart < SMALL_SPREAD * norms.mean():
+        said += f" That is hardly any change: all of these norms lie within {number(apart)} of one another."
+    return said

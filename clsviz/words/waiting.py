@@ -1,7 +1,9 @@
 """What a page says while there is nothing to show yet."""
 
+from collections.abc import Iterator, Sequence
+
 from clsviz.experiment import Experiment
-from clsviz.jobs import MeasuringJob, State
+from clsviz.jobs import GPU_RATE, MeasuringJob, Plan, State
 from clsviz.measurements import Kind
 from clsviz.settings import ALL
 from clsviz.sources import catalogue, models
@@ -96,3 +98,86 @@ def in_background(experiment: Experiment, done: int, total: int) -> str:
     asked = "all" if experiment.sample_size == ALL else f"{experiment.sample_size:,}"
     how_far = f"{done:,} of {total:,} sentences" if total else f"{asked} sentences"
     return f"In the background: {what}, {how_far}."
+
+
+ONLY_CLS_HERE = (
+    "Norms of mean- and max-pooled vectors are on the page “Where length lives”. This page now shows the norm of [CLS]."
+)
+
+
+def no_layer(model: str, layer: int, n_layers: int) -> str:
+    """That the model, called by its label, has no such layer."""
+    return f"{model} has no layer {layer}. Showing its last, layer {n_layers}."
+
+
+def no_pooler(model: str) -> str:
+    """That the model, called by its label, has no pooler."""
+    return f"{model} has no pooler. Showing the norm of [CLS] instead."
+
+
+def cannot_be(names: Sequence[str]) -> str:
+    """That settings, called as in a link, had values that they cannot have."""
+    which = ", ".join(names)
+    return f"The page was sent a value that {which} cannot have, and took the default instead."
+
+
+ONE_VECTOR = "There is one vector of each sentence, from no known layer. This page now shows its norm."
+
+NO_SENTENCE = "These vectors were imported: there is no model here that could measure a sentence of yours."
+
+NO_PAGE = "These vectors were imported: there is no model here to look at. Choose a model to see this page."
+
+NO_OTHERS = "These vectors were imported: there is no model here to measure other sentences with."
+
+
+def plan_lines(plan: Plan, n_workers: int) -> Iterator[str]:
+    """A line each: what there is to do, how long it takes on what, and how much is kept."""
+    if plan.megabytes:
+        yield f"To download first: about {plan.megabytes:,} MB."
+    stored = plan.n_sentences - plan.n_missing
+    about = "" if plan.is_counted else "about "
+    judged = "" if plan.is_counted else ", judged by the size of the files"
+    yield f"Sentences: {about}{plan.n_sentences:,}{judged}" + (
+        f", of which {stored:,} are measured already." if stored else "."
+    )
+    if plan.n_missing:
+        yield f"Tokens to read: about {plan.n_tokens:,}, estimated from the sentences’ characters."
+        how = (
+            "as measured here before"
+            if plan.is_measured
+            else "estimated from the model’s size and this machine’s speed"
+        )
+        yield f"On this machine: about {duration(plan.seconds())}, at {plan.rate:,.0f} sentences/s ({how})."
+        if n_workers > 1:
+            each = duration(plan.seconds(n_workers))
+            yield f"On {n_workers:,} machines like it, each with an equal share: about {each}."
+        yield (
+            f"On a GPU: about {duration(plan.gpu_seconds)}, assuming that it sustains {GPU_RATE / 1e12:.0f} TFLOP/s in "
+            "float32; not measured."
+        )
+    yield (f"Kept: about {_size(plan.norms_bytes)} of norms. Vectors of all would take {_size(plan.vectors_bytes)}.")
+
+
+def plan_line(plan: Plan, *, of_vectors: bool = False) -> str:
+    """The same in a line, but for the time. of_vectors: whether vectors are measured, and not norms."""
+    first = f"Downloads about {_size(1e6 * plan.megabytes)} first. " if plan.megabytes else ""
+    n_tokens = _rough(plan.n_tokens)
+    what = f"{plan.n_sentences:,} sentences, about {n_tokens} tokens"
+    if not plan.is_counted:
+        what = f"About {_rough(plan.n_sentences)} sentences, {n_tokens} tokens"
+    return f"{first}{what}; keeps {_size(plan.vectors_bytes if of_vectors else plan.norms_bytes)}."
+
+
+def _rough(n: int) -> str:
+    """A number to two digits."""
+    for size, word in ((1e9, "billion"), (1e6, "million")):
+        if n >= size:
+            return f"{n / size:,.{1 if n < 10 * size else 0}f} {word}"
+    return f"{float(f'{n:.1e}'):,.0f}"
+
+
+def _size(n_bytes: float) -> str:
+    for size, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
+        if n_bytes >= size:
+            return f"{n_bytes / size:,.{1 if n_bytes < 10 * size else 0}f} {unit}"
+    return f"{max(n_bytes / 1e3, 0.1):,.1f} kB"

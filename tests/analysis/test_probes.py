@@ -151,7 +151,7 @@ def test_it_is_kept_in_numbers(traced: list[Origin]) -> None:
     draws = origin.draws(Alteration.REPEATED, best.layer or 0)
     assert len(set(draws)) == 5
     range_of = f"one token repeated {draws[0]:.2f} ({min(draws):.2f}–{max(draws):.2f} in 5 draws)"
-    assert range_of in words.origin.answer(origin)
+    assert range_of in words.probing.origin(origin)
     lines = export.tables.origin_lines(origin, Alteration.REPEATED).set_index(["line", "layer"])
     assert lines.loc[("repeated", best.layer), ["lowest", "highest"]].tolist() == [min(draws), max(draws)]
     summary = json.loads(json.dumps(analysis.probes.origin_summary(origin), allow_nan=False))
@@ -172,7 +172,7 @@ def test_it_is_kept_in_numbers(traced: list[Origin]) -> None:
 def test_of_three_sentences_nothing_is_traced(found: Found, tiny_encoder: Encoder) -> None:
     *_, none = measured(found, tiny_encoder, 3)
     assert none.is_complete
-    assert words.origin.answer(none).startswith("Not tested: 3 sentences are too few to tell where a probe gets")
+    assert words.probing.origin(none).startswith("Not tested: 3 sentences are too few to tell where a probe gets")
 
 
 OF_FILE = View(layer=1)

@@ -72,7 +72,7 @@ def test_a_table_with_titles_is_searched_and_its_settings_are_in_the_link(
     assert answer(settle(page)) == expected.answer
     assert page.query_params["similarity"] == "dot"
     assert "pooling" not in page.query_params  # mean is what this page opens with
-    assert words.search_cards.what_to_do(expected.test, DOT) in texts(page)
+    assert words.search.what_to_do(expected.test, DOT) in texts(page)
     lines = {line["name"]: line for line in charts_by_key(page)["exposure"]["data"] if line.get("yaxis") == "y"}
     drawn = [cell[0] for cell in lines["Mean, dot product"]["customdata"]]
     np.testing.assert_allclose(drawn, expected.test.ranking(DOT).exposure)
@@ -114,8 +114,8 @@ def test_a_corpus_without_searches_says_so_and_offers_one_that_has_them() -> Non
     page = settle(linked({"corpus": "python-docs", "joined": "yes"}, PAGE).run())
     assert answer(page).startswith("Can’t tell: only ")
     assert [warning.value for warning in page.warning if "joined" in warning.value]
-    assert words.search_cards.EXAMPLE in texts(page)
-    next(button for button in page.button if button.label == words.search_cards.OFFER).click().run()
+    assert words.search.EXAMPLE in texts(page)
+    next(button for button in page.button if button.label == words.search.OFFER).click().run()
     assert answer(settle(page)) == "At most a little: by cosine, the shortest fifth takes 1.3 times its share."
     assert "corpus" not in page.query_params
 
@@ -142,7 +142,7 @@ def test_what_takes_long_waits_for_measure_and_says_nothing_before_all_of_it_is_
     monkeypatch.setattr("clsviz.ui.search_jobs.FREE_SECONDS", 0.0)
     page = open_page(corpus=keep(texts_with_titles))
     assert answer(page).startswith("Ready: 240 searches of titles for their texts, among 240 texts. This takes about ")
-    assert words.search_cards.EXAMPLE in texts(page)
+    assert words.search.EXAMPLE in texts(page)
     page.button(key="measure").click().run()
     assert not answer(settle(page)).startswith("Ready")
-    assert words.search_cards.EXAMPLE not in texts(page)
+    assert words.search.EXAMPLE not in texts(page)

@@ -40,8 +40,7 @@ from clsviz.statistics.line import Audit
 from clsviz.statistics.means import averaging
 from clsviz.statistics.shape import shape as shape_of
 from clsviz.ui.state import server
-from clsviz.words.glossary import NORM_VS_LENGTH, TERMS
-from clsviz.words.tour import PAGES, STEPS
+from clsviz.words.glossary import NORM_VS_LENGTH, TERMS, TOUR, TOUR_PAGES
 
 pytestmark = pytest.mark.usefixtures("measured_before")
 
@@ -215,14 +214,14 @@ def test_the_tour_starts_when_asked_frames_what_is_there_and_ends(open_page: Cal
     page = finish(open_page())
     assert not framed()
     page.button(key="tour_start").click().run()
-    for number, (title, _) in enumerate([*STEPS, *PAGES], 1):
-        if number > len(STEPS):
+    for number, (title, _) in enumerate([*TOUR, *TOUR_PAGES], 1):
+        if number > len(TOUR):
             path = "length_and_search" if title.endswith("?") else title.lower()
             page = settle(go_to(page, path.replace(" ", "_")).run())
-        assert f"**{number} of {len(STEPS) + len(PAGES)} · {title}**" in texts(page)
+        assert f"**{number} of {len(TOUR) + len(TOUR_PAGES)} · {title}**" in texts(page)
         assert framed()
         assert framed() <= keys_of(page.main)
-        if number < len(STEPS):
+        if number < len(TOUR):
             page.button(key="tour_next").click().run()
     page.button(key="tour_next").click().run()
     assert not framed()

@@ -153,13 +153,13 @@ def test_every_page_shows_imported_vectors_or_says_that_there_is_no_model(name: 
     assert not page.error
     assert not page.warning
     expected = {
-        "": words.imported.NO_SENTENCE,
-        "try_a_sentence": words.imported.NO_SENTENCE,
-        "inside_the_model": words.imported.NO_PAGE,
+        "": words.waiting.NO_SENTENCE,
+        "try_a_sentence": words.waiting.NO_SENTENCE,
+        "inside_the_model": words.waiting.NO_PAGE,
         SEARCH: "imported vectors have no queries",
         "compare_models": "under 80 words in every model",
     }
-    assert expected.get(name, words.imported.NO_OTHERS) in said
+    assert expected.get(name, words.waiting.NO_OTHERS) in said
     if name in ("", "where_length_lives"):
         assert "[CLS]" not in said
         assert "tokens" not in said
@@ -182,7 +182,7 @@ def test_imported_vectors_are_chosen_from_the_list_and_come_with_their_texts(
 def test_a_view_of_imported_vectors_that_only_models_have_is_put_right(mine: Import) -> None:
     query = mine.experiment.to_query() | {"layer": "3", "pooling": "mean", "unit": "tokens", "text": "A sentence."}
     page = settle(linked(query, "where_length_lives").run())
-    assert words.imported.ONE_VECTOR in texts(page)
+    assert words.waiting.ONE_VECTOR in texts(page)
     state = page.session_state
     assert (state.pooling, state.layer, state.unit) == (Pooling.CLS, session.LAST, Unit.WORDS)
     page = settle(go_to(page, "").run())

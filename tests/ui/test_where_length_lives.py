@@ -172,7 +172,7 @@ def test_sentences_are_altered_at_a_click_which_can_be_stopped_and_a_link_has_it
     page.button(key="origin-start").click().run()
     page = settle(page)
     assert {f"origin-{alteration}" for alteration in Alteration} <= charts_by_key(page).keys()
-    assert all(words.origin.LABELS[alteration].catches in texts(page) for alteration in Alteration)
+    assert all(words.probing.ALTERATIONS[alteration].catches in texts(page) for alteration in Alteration)
     assert "Altered sentences (CSV)" in offered
     page.button(key="origin-close").click().run()
     assert "origin" not in settle(page).query_params
@@ -248,7 +248,7 @@ def test_until_there_is_a_verdict_the_picture_of_before_stays_dimmed(
         page.select_slider(key="length_cutoff").set_value(20).run()
         assert charts_by_key(page)["lines"]["data"] == before["data"]
         assert words.waiting.SETTINGS_BEFORE in texts(page)
-        assert answer(page) == words.readings.FITTING
+        assert answer(page) == words.profile.FITTING
     page = settle(page.run())
     assert charts_by_key(page)["lines"]["data"] != before["data"]
     assert words.waiting.SETTINGS_BEFORE not in texts(page)

@@ -17,7 +17,7 @@ UPLOAD = "upload-0123456789abcdef0123456789abcdef"
 def test_a_caption_says_what_is_drawn_and_no_more() -> None:
     def caption(*overlays: Overlay, shown: object = SHOWN, n: int | None = None, **settings: object) -> str:
         experiment = Experiment(**settings)  # type: ignore[arg-type]
-        return words.citation.caption(experiment, found_of(experiment), shown, list(overlays), n)  # type: ignore[arg-type]
+        return words.sharing.caption(experiment, found_of(experiment), shown, list(overlays), n)  # type: ignore[arg-type]
 
     few = replace(SHOWN, clusters=np.arange(300) % 99)
     open_ended = shown_of(np.array([5] * 20 + [9]), np.append(np.linspace(7, 8, 20), 9))
@@ -40,7 +40,7 @@ def test_a_caption_says_what_is_drawn_and_no_more() -> None:
 
 def test_the_entry_is_one_that_bibtex_can_read_and_has_a_command_that_works() -> None:
     odd = Experiment(model="owner/a_model#1", corpus="100%_of{it}")
-    entry = words.citation.bibtex(odd, found_of(odd))
+    entry = words.sharing.bibtex(odd, found_of(odd))
     bare = re.sub(r"\\[&%$#_{}]|\\\w+\{\}", "", entry)
     assert bare.count("{") == bare.count("}")
     assert not re.search(r"[%#&~^]", bare)
@@ -51,9 +51,9 @@ def test_the_entry_is_one_that_bibtex_can_read_and_has_a_command_that_works() ->
         "bibtex",
         {
             "odd names": entry,
-            "of probes": words.citation.bibtex(odd, found_of(odd), "probe"),
-            "an upload": words.citation.bibtex(upload, found_of(upload)),
-            "files of this machine": words.citation.bibtex(private, found_of(private)),
+            "of probes": words.sharing.bibtex(odd, found_of(odd), "probe"),
+            "an upload": words.sharing.bibtex(upload, found_of(upload)),
+            "files of this machine": words.sharing.bibtex(private, found_of(private)),
             "commands": [words.command(one, found_of(one)) for one in (Experiment(), quoted, upload)],
         },
     )

@@ -43,14 +43,14 @@ def test_nothing_is_said_of_a_model_of_which_nothing_is_known(in_words: bool, tm
         words.in_numbers(shown, experiment, N),
         *(text for name, text in settings.items() if name != "Line"),
         *words.probe_settings(experiment, of_norms, N, 0).values(),
-        words.citation.caption(experiment, of_norms, shown),
-        words.citation.bibtex(experiment, of_norms),
-        words.headline.answer(profile, experiment),
-        words.headline.in_numbers(profile, experiment),
+        words.sharing.caption(experiment, of_norms, shown),
+        words.sharing.bibtex(experiment, of_norms),
+        words.profile.headline(profile, experiment),
+        words.profile.in_numbers(profile, experiment),
         *words.profile.in_full(profile, experiment),
         words.vector_name(experiment),
         words.sharing.alt(experiment, N),
-        words.view.about_cutoff(experiment),
+        words.about_cutoff(experiment),
         export.report(experiment, of_norms, shown).decode().partition("<body>")[2].partition("<script")[0],
     ]
     for text in texts:
@@ -59,7 +59,7 @@ def test_nothing_is_said_of_a_model_of_which_nothing_is_known(in_words: bool, tm
         assert ("token" in text) <= (not in_words), text
     assert "mine (imported vectors, imported:mine@" in settings["Model"]
     assert settings["Vector"] == "L2 norm of the imported vector"
-    assert "uploaded" not in words.citation.bibtex(experiment, of_norms)
+    assert "uploaded" not in words.sharing.bibtex(experiment, of_norms)
     assert words.cutoff_unit(experiment) is (Unit.WORDS if in_words else Unit.TOKENS)
 
 
@@ -70,16 +70,16 @@ def test_of_a_model_all_is_said_as_before() -> None:
     assert not words.is_imported(experiment)
     assert words.cutoff_unit(experiment) is Unit.TOKENS
     assert words.glossary.of_page(words.glossary.NORM_VS_LENGTH, experiment) == words.glossary.NORM_VS_LENGTH
-    assert "[CLS] and [SEP] are not counted" in words.view.about_cutoff(experiment)
+    assert "[CLS] and [SEP] are not counted" in words.about_cutoff(experiment)
 
 
 def test_an_import_is_told_in_a_sentence_or_two(tmp_path: Path) -> None:
-    assert words.imported.said(imported(tmp_path, LENGTHS.astype(np.int32))) == (
+    assert words.reading.imported(imported(tmp_path, LENGTHS.astype(np.int32))) == (
         "mine: 300 vectors of 4 numbers, with their texts."
     )
-    assert words.imported.said(imported(tmp_path)).endswith(words.imported.ABOUT_WORDS)
+    assert words.reading.imported(imported(tmp_path)).endswith(words.reading.ABOUT_WORDS)
     one = jobs.import_rows([Rows(["A text."], np.ones(1, np.float32), None)], 1, "one", Store(tmp_path))
-    assert words.imported.said(one).startswith("one: 1 norm, with its text.")
+    assert words.reading.imported(one).startswith("one: 1 norm, with its text.")
 
 
 @pytest.mark.parametrize(
@@ -87,4 +87,4 @@ def test_an_import_is_told_in_a_sentence_or_two(tmp_path: Path) -> None:
     [("a.npy", "a"), ("my vectors (2).parquet", "my-vectors-2"), ("..npy", "vectors"), ("x" * 99 + ".npz", "x" * 60)],
 )
 def test_vectors_are_called_as_their_file(file_name: str, label: str) -> None:
-    assert words.imported.label_of(file_name) == label
+    assert words.reading.label_of(file_name) == label

@@ -264,11 +264,11 @@ def test_what_is_selected_is_counted() -> None:
             "all": by_trait(Trait.FULL_STOP, shown, even | True),
             "the only one": by_trait(Trait.DIGIT, alone, np.array([True])),
             "not the only one": by_trait(Trait.DIGIT, alone, np.array([False])),
-            "a density": words.view.density(120_000, 120_000, 5_000, 0, is_zoomed=False),
-            "a density, one more selected": words.view.density(120_000, 120_000, 5_000, 1, is_zoomed=False),
-            "a density, zoomed": words.view.density(120_000, 9_000, 5_000, 0, is_zoomed=True),
-            "a density, all in this part": words.view.density(120_000, 432, 432, 12, is_zoomed=True),
-            "a density, nothing in this part": words.view.density(120_000, 0, 0, 0, is_zoomed=True),
+            "a density": words.selection.density(120_000, 120_000, 5_000, 0, is_zoomed=False),
+            "a density, one more selected": words.selection.density(120_000, 120_000, 5_000, 1, is_zoomed=False),
+            "a density, zoomed": words.selection.density(120_000, 9_000, 5_000, 0, is_zoomed=True),
+            "a density, all in this part": words.selection.density(120_000, 432, 432, 12, is_zoomed=True),
+            "a density, nothing in this part": words.selection.density(120_000, 0, 0, 0, is_zoomed=True),
         },
     )
 
@@ -281,10 +281,10 @@ def test_what_is_said_of_every_layer() -> None:
     assert_said(
         "norm_vs_length_every_layer",
         {
-            "the best and the last": words.every_layer.said(every(None, 0.4, 0.123)),
-            "the embeddings are the best": words.every_layer.said(every(0.5, 0.1, None)),
-            "the last is the best": words.every_layer.said(every(0.1, 0.2)),
-            "no line": words.every_layer.said(every(None, None)),
+            "the best and the last": words.every_layer(every(None, 0.4, 0.123)),
+            "the embeddings are the best": words.every_layer(every(0.5, 0.1, None)),
+            "the last is the best": words.every_layer(every(0.1, 0.2)),
+            "no line": words.every_layer(every(None, None)),
         },
     )
 
@@ -317,10 +317,10 @@ def test_a_plan_says_how_long_how_much_and_from_what() -> None:
     assert_said(
         "plan",
         {
-            "on eight machines": words.plan.lines(plan, 8),
-            "judged": words.plan.lines(judged, 1),
-            "on one line": words.plan.line(plan),
-            "on one line, judged, of vectors": words.plan.line(judged, of_vectors=True),
+            "on eight machines": words.waiting.plan_lines(plan, 8),
+            "judged": words.waiting.plan_lines(judged, 1),
+            "on one line": words.waiting.plan_line(plan),
+            "on one line, judged, of vectors": words.waiting.plan_line(judged, of_vectors=True),
         },
     )
 

@@ -132,7 +132,7 @@ def test_what_a_fix_costs_is_said_of_the_fifth_that_loses_most() -> None:
         fifths = tuple(replace(of, recall_at_10=to) for of, to in zip(before.fifths, recalls, strict=True))
         fixed = FixResult(replace(before, fifths=fifths), 0.0, (0.0, 0.0))
         of = replace(test.consequences[DOT], fixes={fix: fixed})
-        return words.search_cards.cost(replace(test, consequences={DOT: of}), DOT, fix)
+        return words.search.cost(replace(test, consequences={DOT: of}), DOT, fix)
 
     assert (
         cost(0.8, 0.95, 0.7, None, 0.9)

@@ -18,12 +18,12 @@ SHOWN = ViewData(np.arange(len(LENGTHS)), LENGTHS, NORMS, fit(LENGTHS, NORMS), "
 
 def grown(**norms: list[float]) -> str:
     rows = [(name, n, norm) for name, values in norms.items() for n, norm in enumerate(values, 1)]
-    return words.growth.growth_said(pd.DataFrame(rows, columns=["variant", "n_words", "norm"]))
+    return words.try_a_sentence.growth_said(pd.DataFrame(rows, columns=["variant", "n_words", "norm"]))
 
 
 def test_a_sentence_is_set_beside_those_of_about_its_length() -> None:
     def facts(length: int, norm: float = 7.0, shown: ViewData = SHOWN, *, cut: bool = False) -> str:
-        return words.typed.facts(length, norm, Unit.WORDS, shown, is_truncated=cut)
+        return words.try_a_sentence.facts(length, norm, Unit.WORDS, shown, is_truncated=cut)
 
     same = replace(SHOWN, norms=np.full(len(LENGTHS), 6.9389334, np.float32), fit=None)
     lengths, norms = np.full(1000, 9, np.int32), np.arange(1000, dtype=np.float32)
@@ -38,9 +38,9 @@ def test_a_sentence_is_set_beside_those_of_about_its_length() -> None:
             "one length": facts(40, shown=replace(SHOWN, lengths=np.full(len(LENGTHS), 6), fit=None)),
             "the norm of all": facts(10, 6.938934, same),
             "cut": facts(10, cut=True),
-            "ranks": [words.typed.among(9, norm, lengths, norms) for norm in (-1, 0.5, 500.5, 998.5, 1000)],
-            "tokens": words.typed.tokens(["a", "b"]),
-            "many tokens": words.typed.tokens(["a"] * 100)[-30:],
+            "ranks": [words.try_a_sentence.among(9, norm, lengths, norms) for norm in (-1, 0.5, 500.5, 998.5, 1000)],
+            "tokens": words.try_a_sentence.token_list(["a", "b"]),
+            "many tokens": words.try_a_sentence.token_list(["a"] * 100)[-30:],
             "it grows": grown(typed=[7, 9, 6.5, 8], shuffled=[7, 7, 7, 7.25]),
             "it hardly changes": grown(typed=[7, 7.002], shuffled=[7, 7.004]),
             "one word grows": grown(typed=[7], shuffled=[7]),

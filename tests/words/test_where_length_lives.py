@@ -80,19 +80,19 @@ PROFILES: dict[str, Profile] = {
 
 
 def test_what_a_profile_is_answered() -> None:
-    assert {answer: words.headline.answer(None, Experiment()) for answer in ("",)} == {"": words.readings.FITTING}
-    headlines = {name: words.headline.answer(profile, Experiment()) for name, profile in PROFILES.items()}
+    assert {answer: words.profile.headline(None, Experiment()) for answer in ("",)} == {"": words.profile.FITTING}
+    headlines = {name: words.profile.headline(profile, Experiment()) for name, profile in PROFILES.items()}
     controls = {
         "shuffled": Experiment(lengths=Lengths.SHUFFLED),
         "untrained": Experiment(model="untrained:minilm"),
         "both": Experiment(model="untrained:minilm", lengths=Lengths.SHUFFLED),
     }
     for profile, experiment in itertools.product(PROFILES.values(), (Experiment(), *controls.values())):
-        assert len(words.headline.answer(profile, experiment).split()) <= 25 + (profile.n_different < 100)
+        assert len(words.profile.headline(profile, experiment).split()) <= 25 + (profile.n_different < 100)
     one = PROFILES["the best is not the last"]
-    headlines |= {name: words.headline.answer(one, experiment) for name, experiment in controls.items()}
+    headlines |= {name: words.profile.headline(one, experiment) for name, experiment in controls.items()}
     headlines |= {f"{name}, in full": words.profile.answer(one, experiment) for name, experiment in controls.items()}
-    headlines["being fitted"] = words.headline.answer(None, Experiment())
+    headlines["being fitted"] = words.profile.headline(None, Experiment())
     of_others = [
         ("the mean", one, Pooling.MEAN),
         ("the mean, not all of it yet", profile_of(VECTOR, mean=(0.5, 0.9, 0.95), made=7), Pooling.MEAN),
@@ -100,15 +100,15 @@ def test_what_a_profile_is_answered() -> None:
         ("the pooler, of noise", profile_of(VECTOR, pooler=0.01), Pooling.POOLER),
     ]
     for name, profile, pooling in of_others:
-        headlines[name] = words.headline.answer(profile, Experiment(pooling=pooling))
-    headlines["in words"] = words.headline.answer(one, Experiment(unit=Unit.WORDS))
+        headlines[name] = words.profile.headline(profile, Experiment(pooling=pooling))
+    headlines["in words"] = words.profile.headline(one, Experiment(unit=Unit.WORDS))
     assert_said("layers_headlines", headlines)
     assert words.profile.answer(None, Experiment()) == headlines["being fitted"]
-    assert words.headline.in_numbers(None, Experiment()) == ""
+    assert words.profile.in_numbers(None, Experiment()) == ""
     assert_said(
         "layers_numbers",
         {
-            f"{pooling}, {near_duplicates}": words.headline.in_numbers(
+            f"{pooling}, {near_duplicates}": words.profile.in_numbers(
                 one, Experiment(length_cutoff=90, pooling=pooling, near_duplicates=near_duplicates)
             )
             for pooling, near_duplicates in itertools.product((Pooling.MEAN, Pooling.POOLER), NearDuplicates)
@@ -160,7 +160,7 @@ def test_what_a_profile_says_in_full() -> None:
         "layers_in_full",
         {
             name: [
-                words.headline.in_numbers(profile, Experiment()),
+                words.profile.in_numbers(profile, Experiment()),
                 *words.profile.in_full(profile, Experiment(unit=Unit.WORDS)),
             ]
             for name, profile in PROFILES.items()
@@ -193,7 +193,7 @@ def test_what_becomes_of_probes_elsewhere_and_once_the_length_is_erased() -> Non
 
     def projected(r_squared: float, of_vector: float | None, n_different: int | None = None) -> str:
         found = Projection(np.zeros((400, 2), np.float32), (0.2, 0.06), r_squared, (r_squared,))
-        return words.projection.said(found, "[CLS] after layer 2", of_vector, n_different=n_different)
+        return words.probing.projected(found, "[CLS] after layer 2", of_vector, n_different=n_different)
 
     assert_said(
         "layers_probes",
@@ -242,7 +242,7 @@ def test_what_becomes_of_probes_elsewhere_and_once_the_length_is_erased() -> Non
             "projected, below nothing": projected(-0.3, None),
             "projected, nothing": projected(-0.001, None),
             "projected, copies": projected(0.9, 0.99, n_different=6),
-            "being projected": words.projection.said(None, "[CLS]", None),
+            "being projected": words.probing.projected(None, "[CLS]", None),
         },
     )
 
@@ -292,14 +292,14 @@ def test_which_dimensions_hold_the_norm_and_what_gain_and_bias_do_to_it() -> Non
         varies = None if of_variance is None else np.array([*of_variance, *[0.0] * (32 - len(of_variance))])
         r_squared = None if varies is None else 0.25
         found = Dimensions(of, varies, np.argsort(-of), dominant, r_squared, "", 0.75, "", 7.0, 0.5, 6.0, 0.4)
-        return words.dimensions.dimensions_sentence(found)
+        return words.layer_cards.dimensions_sentence(found)
 
     few = Dimensions(np.array([0.01, 0.97]), None, np.array([1, 0]), (), None, "", None, "", 7.0, 0.5, 7.0, 0.5)
     plain = {name: NormOf(name, 7.0, 0.3 + at / 10, 0.1 * at, "", True) for at, name in enumerate(WITH_AND_WITHOUT)}
 
     def normed(**changes: object) -> str:
         rows = [replace(row, **changes) if row.name == WITHOUT_EITHER else row for row in plain.values()]  # type: ignore[arg-type]
-        return words.dimensions.layer_norm_sentence(rows)
+        return words.layer_cards.layer_norm_sentence(rows)
 
     constant = [replace(row, varies=False) for row in plain.values()]
     assert_said(
@@ -312,7 +312,7 @@ def test_which_dimensions_hold_the_norm_and_what_gain_and_bias_do_to_it() -> Non
             "three, much less of the variance": dominated([0.3, 0.2, 0.2], [0.1, 0.1, 0.1], 0, 1, 2),
             "the norm does not vary": dominated([0.4], None, 0),
             "none": dominated([], []),
-            "nearly all, of few": words.dimensions.dimensions_sentence(few),
+            "nearly all, of few": words.layer_cards.dimensions_sentence(few),
             "gain and bias are all of the variation": normed(varies=False, norm_sd=0.0, r_squared=None),
             "the norm varies without them": normed(),
             "the gain erases dimensions": [normed(left_out=1), normed(left_out=3)],
@@ -325,7 +325,7 @@ def test_which_dimensions_hold_the_norm_and_what_gain_and_bias_do_to_it() -> Non
                     None,
                 )
             ],
-            "nothing varies": words.dimensions.layer_norm_sentence(constant),
+            "nothing varies": words.layer_cards.layer_norm_sentence(constant),
         },
     )
 
@@ -341,15 +341,15 @@ def test_where_a_probe_gets_the_length_from() -> None:
     again = {alteration: (layers,) * 4 for alteration, layers in list(altered.items())[:3]}
     found = Origin(250, 250, 2, 24, 9.0, readings(None, 0.9, 0.6), altered, redrawn=again)
     so_far = replace(found, altered={Alteration.SHUFFLED: altered[Alteration.SHUFFLED][:2]})
-    assert list(words.origin.LABELS) == list(Alteration)
-    assert all("Catches a probe that needs" in label.catches for label in words.origin.LABELS.values())
+    assert list(words.probing.ALTERATIONS) == list(Alteration)
+    assert all("Catches a probe that needs" in label.catches for label in words.probing.ALTERATIONS.values())
     assert_said(
         "layers_origin",
         {
-            "in full": words.origin.answer(found),
-            "so far": words.origin.answer(so_far),
-            "the last is the best": words.origin.answer(replace(found, natural=readings(None, 0.5, 0.6))),
-            "hardly read": words.origin.answer(replace(found, natural=readings(None, 0.04, 0.03))),
+            "in full": words.probing.origin(found),
+            "so far": words.probing.origin(so_far),
+            "the last is the best": words.probing.origin(replace(found, natural=readings(None, 0.5, 0.6))),
+            "hardly read": words.probing.origin(replace(found, natural=readings(None, 0.04, 0.03))),
             "titles": [
                 words.layer_cards.origin(one)
                 for one in (
@@ -360,9 +360,9 @@ def test_where_a_probe_gets_the_length_from() -> None:
                     replace(found, altered={}),
                 )
             ],
-            "no probe": words.origin.answer(replace(found, natural=readings(None, None, None))),
-            "few": words.origin.answer(replace(found, n_clusters=99)),
-            "being fitted": [words.origin.answer(None), words.origin.answer(replace(so_far, natural=()))],
-            "how many": [words.origin.note(found), words.origin.note(replace(found, width=768))],
+            "no probe": words.probing.origin(replace(found, natural=readings(None, None, None))),
+            "few": words.probing.origin(replace(found, n_clusters=99)),
+            "being fitted": [words.probing.origin(None), words.probing.origin(replace(so_far, natural=()))],
+            "how many": [words.probing.origin_note(found), words.probing.origin_note(replace(found, width=768))],
         },
     )

@@ -196,8 +196,8 @@ def show(
     )
     if drawn.density is not None:
         n_more = len(drawn.points) - drawn.n_sampled
-        said = words.view.density(shown.n, drawn.n_seen, drawn.n_sampled, n_more, is_zoomed=bool(part))
-        st.caption(f"{said} {words.view.of_zoom(is_zoomed=bool(part))}")
+        said = words.selection.density(shown.n, drawn.n_seen, drawn.n_sampled, n_more, is_zoomed=bool(part))
+        st.caption(f"{said} {words.selection.of_zoom(is_zoomed=bool(part))}")
     st.session_state.marked_sentences = shown.index[marked]
     return selected
 

@@ -174,9 +174,9 @@ def show_measured(
                 is_long = len(sentence) > _MOST_CHARACTERS
                 st.text(number + (f"{sentence[:_MOST_CHARACTERS]}…" if is_long else sentence))
                 of_one = int(lengths[at]), float(norms[at]), unit, shown
-                st.markdown(words.typed.facts(*of_one, is_truncated=bool(is_truncated[at])))
+                st.markdown(words.try_a_sentence.facts(*of_one, is_truncated=bool(is_truncated[at])))
                 if tokens[at]:
-                    st.code(words.typed.tokens(tokens[at]), language=None, wrap_lines=True)
+                    st.code(words.try_a_sentence.token_list(tokens[at]), language=None, wrap_lines=True)
 
 
 def try_sentences(

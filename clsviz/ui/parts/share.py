@@ -180,11 +180,11 @@ def cite_and_export(
         overlays = chart.drawn_overlays(found, experiment, shown, seen.overlays)
         colour = seen.groups.title if seen.groups else ""
         st.caption("Caption")
-        caption = words.citation.caption(experiment, found, shown, overlays, n_points, colour)
+        caption = words.sharing.caption(experiment, found, shown, overlays, n_points, colour)
         st.code(caption, language=None, wrap_lines=True)
         st.caption("BibTeX")
         st.code(
-            words.citation.bibtex(experiment, found, url=_address(experiment, found, query)),
+            words.sharing.bibtex(experiment, found, url=_address(experiment, found, query)),
             language=None,
             wrap_lines=True,
         )
@@ -275,7 +275,7 @@ def provenance(rows: Mapping[str, str], experiment: Experiment, found: Found, na
 def cite(experiment: Experiment, found: Found, query: Mapping[str, str], name: str, made_by: str = "") -> None:
     """How to cite a page. query: of its link. name, made_by: the command that measures the same."""
     st.markdown("To cite it:")
-    entry = words.citation.bibtex(experiment, found, name, _address(experiment, found, query), made_by)
+    entry = words.sharing.bibtex(experiment, found, name, _address(experiment, found, query), made_by)
     st.code(entry, language=None, wrap_lines=True)
 
 

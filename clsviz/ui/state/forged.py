@@ -94,4 +94,4 @@ def mend() -> None:
     for name in bad:
         state[name] = defaults[name]
     if noted := [name for name in bad if name not in _OUT_OF_STEP]:
-        session.adjust(words.view.cannot_be(noted))
+        session.adjust(words.waiting.cannot_be(noted))
