@@ -4,7 +4,7 @@ import argparse
 import math
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
@@ -34,8 +34,7 @@ _HELP = {
     "model": f"one of {', '.join(models.MODELS)}; an id on the Hugging Face Hub, with or without @REVISION; or a local "
     "folder. With “untrained:” in front, its weights are random. `clsviz import` prints the names of imported vectors",
     "corpus": f"one of {', '.join(catalogue.CORPORA)}; a dataset on the Hugging Face Hub, with or without @REVISION; "
-    "or "
-    f"a local file ({', '.join(files.SUFFIXES)})",
+    f"or a local file ({', '.join(files.SUFFIXES)})",
     "configuration": "for a Hub dataset that has several, such as languages (default: the dataset's own)",
     "split": "part of a Hub dataset, such as train or test (default: train, or else the first)",
     "column": "of a table or dataset: the one that holds the text (default: the likeliest)",
@@ -98,14 +97,8 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
         description="Start the dashboard. All options go to `streamlit run`, such as --server.port 8502.",
         usage="%(prog)s [-h] [STREAMLIT OPTIONS]",
     )
-    _add_measure(commands)
-    _add_probe(commands)
-    _add_similarity(commands)
-    _add_search_test(commands)
-    _add_compare(commands)
-    _add_preview(commands)
-    _add_import(commands)
-    _add_warm(commands)
+    for name, (about, add_flags) in _COMMANDS.items():
+        add_flags(commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}."))
     options, flags = parser.parse_known_args(words)
     options.command = options.command or "app"
     if flags and options.command != "app":
@@ -114,10 +107,7 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     return options
 
 
-def _add_measure(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    command = _add_command(
-        commands, "measure", "measure the norm of [CLS] for a sample of sentences, and regress it on their length"
-    )
+def _add_measure(command: _Parser) -> None:
     _add_settings(command)
     _add_workers(command)
     command.add_argument(
@@ -158,10 +148,7 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _add_probe(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    command = _add_command(
-        commands, "probe", "measure whole vectors, and tell how well they predict the length, layer by layer"
-    )
+def _add_probe(command: _Parser) -> None:
     _add_settings(command)
     command.add_argument(
         "--travel-to", metavar="CORPUS", help="also read the probes on another corpus, named as for --corpus"
@@ -194,20 +181,12 @@ def _add_probe(commands: "argparse._SubParsersAction[_Parser]") -> None:
     _add_output(command, "one row per layer, pooling and readout")
 
 
-def _add_similarity(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    command = _add_command(
-        commands, "similarity", "measure whole vectors, and tell whether length bends a search by cosine similarity"
-    )
+def _add_similarity(command: _Parser) -> None:
     _add_settings(command)
     _add_output(command, "one row per pair of tenths of the sentences by length")
 
 
-def _add_search_test(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    command = _add_command(
-        commands,
-        "search-test",
-        "search with queries whose right texts are known, and tell whether some lengths are favoured",
-    )
+def _add_search_test(command: _Parser) -> None:
     command.add_argument(
         "--titles",
         default="",
@@ -255,8 +234,7 @@ def _number(text: str, flag: str, low: float, high: float) -> float:
     return value
 
 
-def _add_compare(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    command = _add_command(commands, "compare", f"compare 2 to {MOST_MODELS} models on the same sentences")
+def _add_compare(command: _Parser) -> None:
     command.allow_abbrev = False  # or --model would be taken for --models
     command.add_argument("--models", nargs="+", metavar="X", help=f"2 to {MOST_MODELS} models, each {_HELP['model']}")
     command.add_argument(
@@ -276,8 +254,7 @@ def _add_compare(commands: "argparse._SubParsersAction[_Parser]") -> None:
     _add_output(command, "one row per model and corpus", f"{', '.join(TABLE_SUFFIXES[:-1])} or {TABLE_SUFFIXES[-1]}")
 
 
-def _add_preview(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    command = _add_command(commands, "preview", "show how a file of your own is read, from its beginning")
+def _add_preview(command: _Parser) -> None:
     command.add_argument("corpus", metavar="FILE", help=f"a local file ({', '.join(files.SUFFIXES)})")
     for name in ("column", "segmentation", "reading"):
         command.add_argument(f"--{name}", metavar="X", help=_HELP[name])
@@ -285,8 +262,7 @@ def _add_preview(commands: "argparse._SubParsersAction[_Parser]") -> None:
     _add_store(command)
 
 
-def _add_import(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    command = _add_command(commands, "import", "take vectors or norms that you have already, with their texts")
+def _add_import(command: _Parser) -> None:
     command.add_argument("file", metavar="FILE", help=f"a local file ({', '.join(files.VECTOR_SUFFIXES)})")
     for name, about in _IMPORTED.items():
         command.add_argument(f"--{name}", default="", metavar="X", help=about)
@@ -294,14 +270,9 @@ def _add_import(commands: "argparse._SubParsersAction[_Parser]") -> None:
     _add_store(command)
 
 
-def _add_warm(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    command = _add_command(commands, "warm", "measure a list of experiments before anybody asks for them")
+def _add_warm(command: _Parser) -> None:
     command.add_argument("list", type=Path, metavar="FILE", help="the list, in TOML, such as deploy/showcase.toml")
     _add_store(command)
-
-
-def _add_command(commands: "argparse._SubParsersAction[_Parser]", name: str, about: str) -> _Parser:
-    return commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
 
 
 def _add_settings(
@@ -350,6 +321,25 @@ def _store(text: str) -> Path | str:
     if not text:
         raise SettingError("--store is empty; it must name a folder.")
     return text if is_url(text) else Path(os.path.expanduser(text))
+
+
+_COMMANDS: dict[str, tuple[str, Callable[[_Parser], None]]] = {
+    "measure": ("measure the norm of [CLS] for a sample of sentences, and regress it on their length", _add_measure),
+    "probe": ("measure whole vectors, and tell how well they predict the length, layer by layer", _add_probe),
+    "similarity": (
+        "measure whole vectors, and tell whether length bends a search by cosine similarity",
+        _add_similarity,
+    ),
+    "search-test": (
+        "search with queries whose right texts are known, and tell whether some lengths are favoured",
+        _add_search_test,
+    ),
+    "compare": (f"compare 2 to {MOST_MODELS} models on the same sentences", _add_compare),
+    "preview": ("show how a file of your own is read, from its beginning", _add_preview),
+    "import": ("take vectors or norms that you have already, with their texts", _add_import),
+    "warm": ("measure a list of experiments before anybody asks for them", _add_warm),
+}
+"""What each does, and what adds its flags."""
 
 
 def experiment_of(options: argparse.Namespace) -> tuple[Experiment, dict[str, str]]:

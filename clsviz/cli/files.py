@@ -55,45 +55,37 @@ def preview(options: argparse.Namespace) -> int:
         raise SettingError(f"“{output.one_line(experiment.corpus)}” is no file. Name one of your own.")
     found = local_files.preview(experiment.selection, Store(options.store).corpora)
     if options.json:
-        output.print_json(_summary(found))
+        selection = found.selection
+        quantiles = np.quantile(found.n_words, [0, 0.5, 1])
+        output.print_json(
+            {
+                "reading": selection.reading,
+                "segmentation": selection.segmentation,
+                "column": selection.column or None,
+                "columns": list(found.columns),
+                "width": found.width or None,
+                "n_left_out": found.n_left_out,
+                "n_sentences": len(found.sentences),
+                "is_whole": found.is_whole,
+                "examples": found.examples(),
+                "words": dict(zip(("minimum", "median", "maximum"), quantiles, strict=True)),
+            }
+        )
         return 0
     print(f"{output.one_line(found.label)}: {words.reading.counted(found)}. {words.reading.how(found)}")
     print("\nSome of them:")
     for example in found.examples():
         print(f"  {output.one_line(example)[:200]}")
     print("\nWords in a sentence:")
-    for row in _histogram(found):
-        print(row)
+    longest = max(_BINS, int(np.quantile(found.n_words, 0.98)))  # what is longer than nearly all shares the last bar
+    edges = np.linspace(1, longest + 1, _BINS + 1).astype(int)
+    counts, _ = np.histogram(np.minimum(found.n_words, longest), edges)
+    for low, high, count in zip(edges[:-1].tolist(), edges[1:].tolist(), counts.tolist(), strict=True):
+        name = f"{low} to {high - 1}" if high - low > 1 else f"{low}"
+        name = f"{low} and more" if high == edges[-1] else name
+        print(f"  {name:>12} {'█' * round(_WIDTH * count / max(1, counts.max()))} {count:,}")
     print("\n--reading, --segmentation and --column read it otherwise; `measure` takes them too.")
     return 0
-
-
-def _summary(preview: "local_files.Preview") -> dict[str, object]:
-    selection = preview.selection
-    return {
-        "reading": selection.reading,
-        "segmentation": selection.segmentation,
-        "column": selection.column or None,
-        "columns": list(preview.columns),
-        "width": preview.width or None,
-        "n_left_out": preview.n_left_out,
-        "n_sentences": len(preview.sentences),
-        "is_whole": preview.is_whole,
-        "examples": preview.examples(),
-        "words": dict(zip(("minimum", "median", "maximum"), np.quantile(preview.n_words, [0, 0.5, 1]), strict=True)),
-    }
-
-
-def _histogram(preview: "local_files.Preview") -> list[str]:
-    """Bars of the number of sentences by their words; what is longer than nearly all shares the last."""
-    longest = max(_BINS, int(np.quantile(preview.n_words, 0.98)))
-    edges = np.linspace(1, longest + 1, _BINS + 1).astype(int)
-    counts, _ = np.histogram(np.minimum(preview.n_words, longest), edges)
-    spans = zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
-    names = [f"{low} to {high - 1}" if high - low > 1 else f"{low}" for low, high in spans]
-    names[-1] = f"{edges[-2]} and more"
-    bars = ["█" * round(_WIDTH * count / max(1, counts.max())) for count in counts]
-    return [f"  {name:>12} {bar} {count:,}" for name, bar, count in zip(names, bars, counts.tolist(), strict=True)]
 
 
 def warm(options: argparse.Namespace) -> int:
@@ -150,16 +142,15 @@ def read_wanted(path: Path) -> list[Wanted]:
     is_list = isinstance(tables, list) and all(isinstance(table, dict) for table in tables)
     if content or not is_list or not tables:
         raise SettingError(f"{path} lists no experiments. Begin each with [[experiment]], and write nothing else.")
-    return [_wanted(path, number, table) for number, table in enumerate(tables, 1)]
-
-
-def _wanted(path: Path, number: int, table: dict[str, object]) -> Wanted:
-    settings = {name: str(value) for name, value in table.items()}
-    try:
-        kind = settings.pop("kind", "")
-        if kind and kind not in list(Kind):
-            raise SettingError(f"kind is “{kind}”; it must be {' or '.join(Kind)}.")
-        experiment = Experiment.from_query(settings)
-        return Wanted(experiment, Kind(kind) if kind else kind_of_norms(experiment))
-    except SettingError as error:
-        raise SettingError(f"Experiment {number} of {path}: {error}") from error
+    wanted = []
+    for number, table in enumerate(tables, 1):
+        settings = {name: str(value) for name, value in table.items()}
+        try:
+            kind = settings.pop("kind", "")
+            if kind and kind not in list(Kind):
+                raise SettingError(f"kind is “{kind}”; it must be {' or '.join(Kind)}.")
+            experiment = Experiment.from_query(settings)
+            wanted.append(Wanted(experiment, Kind(kind) if kind else kind_of_norms(experiment)))
+        except SettingError as error:
+            raise SettingError(f"Experiment {number} of {path}: {error}") from error
+    return wanted

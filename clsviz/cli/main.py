@@ -45,7 +45,12 @@ _NEW_OBJECTS = 200_000
 
 def command() -> NoReturn:
     """Run the command line of this process, and exit with its status."""
-    _fill_in()
+    # What goes to an output that the shell closed (>&-) is dropped: the next file to be opened would have its number.
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        pass
+    os.close(handle)
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  (until the end)
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     gc.set_threshold(_NEW_OBJECTS)
     atexit.register(gc.freeze)  # else Python looks through all of them once more as it ends: a second
     status = main()
@@ -53,15 +58,6 @@ def command() -> NoReturn:
         sys.stderr.flush()
         os._exit(status)
     sys.exit(status)
-
-
-def _fill_in() -> None:
-    """Drop what goes to an output that the shell closed (>&-), whose number the next file to be opened would have."""
-    while (handle := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
-        pass
-    os.close(handle)
-    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  (until the end)
-    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
 
 
 def main(words: Sequence[str] | None = None) -> int:

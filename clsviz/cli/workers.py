@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,12 +32,9 @@ from clsviz.store import Key, Store, missing, n_between
 ray = lazy_loader.load("ray")
 
 MOST_CORES = 8
-"""Of one actor, if it is not said how many: an encoder has little use for more."""
+"""Of one actor: an encoder has little use for more."""
 
 _ANSWER_SECONDS = 10.0
-
-_LOCAL = {"include_dashboard": False}
-"""Said to a cluster that is started for this run alone."""
 
 
 def measure_on_ray(
@@ -45,15 +42,14 @@ def measure_on_ray(
     place: Path | str,
     address: str | None = None,
     n_actors: int | None = None,
-    cores_per_actor: int | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Measure the norms that the store lacks of an experiment; what others have in hand is left to them.
 
     place: of the store, by the path or the URL that all nodes see it under; so must a model or corpus that is a path.
     address: of the cluster, such as "auto" or "10.0.0.1:6379"; by default what RAY_ADDRESS says, or else a cluster of
-    this machine alone. n_actors: by default one for every GPU or, where there is none, every MOST_CORES cores.
-    cores_per_actor: by default as many as let all actors run at once; an actor with a GPU takes one.
+    this machine alone. n_actors: by default one for every GPU or, where there is none, every MOST_CORES cores. They
+    have as many cores as let all of them run at once; an actor with a GPU takes one.
 
     A part is kept once it is measured, so an actor or a node that dies costs what it had in hand, which the others
     measure; and if this process dies, the next call goes on. Raises ClsvizError, and what Ray raises.
@@ -67,12 +63,28 @@ def measure_on_ray(
     progress.begin("Reaching the Ray cluster")
     _connect(address)
     try:
-        actors = _actors(n_actors, cores_per_actor, len(left))
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        n_gpus = sum(int(node.get("GPU", 0)) for node in nodes)
+        cpus = [int(node.get("CPU", 0)) for node in nodes]
+        n_actors = n_actors or n_gpus or sum(n // MOST_CORES for n in cpus) or 1
+        size, n_cores = min(n_actors, len(left)), 1 if n_gpus else cores_each(cpus, n_actors)
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        logging.getLogger("ray.data").setLevel(logging.ERROR)  # after the import, which sets it
         while left:
             n_done = n_sentences - n_between(left)
             progress.begin("Measuring", n_sentences, n_done)
             n_measured = 0
-            for row in _mapped(left, experiment, store, actors):
+            # A block for each part, so that an actor that dies costs no more, and no row waits for others.
+            parts = [{"start": start, "stop": stop} for start, stop in left]
+            rows = ray.data.from_items(parts, override_num_blocks=len(parts)).map_batches(
+                Measure,
+                fn_constructor_args=(experiment.to_query(), store.address),
+                batch_size=1,
+                compute=ray.data.ActorPoolStrategy(size=size),
+                num_cpus=n_cores,
+                num_gpus=1 if n_gpus else 0,
+            )
+            for row in rows.iter_rows():
                 if row["error"]:
                     raise ClsvizError(row["error"])
                 n_measured += row["n_measured"]
@@ -105,27 +117,22 @@ class Measure:
         return jobs.Extraction(self._experiment, self._store, jobs.Encoders(), kind=kind).worker(Progress())
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
-        """Measure parts; a row for each, with the sentences measured, their tokens and the seconds they took."""
-        rows = [self._row(int(start), int(stop)) for start, stop in zip(batch["start"], batch["stop"], strict=True)]
-        return {name: np.array([row[name] for row in rows]) for name in rows[0]}
-
-    def _row(self, start: int, stop: int) -> dict[str, Any]:
-        row = {"start": start, "stop": stop, "n_measured": 0, "n_tokens": 0, "seconds": 0.0, "error": ""}
-        try:
-            for measured in self._worker.measure(start, stop):
-                row["n_measured"] = len(measured.measurements)
-                row["n_tokens"] = int(measured.measurements.n_tokens.sum())
-                row["seconds"] = measured.seconds
-        except ClsvizError as error:
-            row["error"] = str(error)
-        return row
+        """Measure parts; a row for each: how many sentences were measured, and what went wrong, or ""."""
+        numbers, errors = [], []
+        for start, stop in zip(batch["start"], batch["stop"], strict=True):
+            n_measured, problem = 0, ""
+            try:
+                n_measured = sum(len(part.measurements) for part in self._worker.measure(int(start), int(stop)))
+            except ClsvizError as error:
+                problem = str(error)
+            numbers.append(n_measured)
+            errors.append(problem)
+        return {"n_measured": np.array(numbers), "error": np.array(errors)}
 
 
-def _prepare(experiment: Experiment, store: "Store", progress: Progress) -> tuple["Key", int]:
-    """Where the store has the parts, and of how many sentences, once model and corpus are here."""
-    extraction = jobs.Extraction(experiment, store, jobs.Encoders(), kind=jobs.kind_of_norms(experiment))
-    found = extraction.fetch(progress)
-    return extraction.key_of(found), found.sample.n_sentences
+def cores_each(cpus: Sequence[int], n_actors: int) -> int:
+    """The most cores, up to MOST_CORES, with which so many actors fit on nodes with these; 1 if that is too many."""
+    return next((cores for cores in range(MOST_CORES, 1, -1) if sum(n // cores for n in cpus) >= n_actors), 1)
 
 
 def _connect(address: str | None) -> None:
@@ -133,9 +140,12 @@ def _connect(address: str | None) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # else it reports to its makers
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # of what can be lost, and is measured again
     address = address or os.environ.get("RAY_ADDRESS") or "local"
+    host, separator, port = address.rpartition(":")
     try:
-        _check_answers(address)
-        ray.init(address, log_to_driver=False, logging_level="error", **(_LOCAL if address == "local" else {}))
+        if separator and port.isdecimal() and "/" not in host:  # where nobody answers, Ray itself would try for minutes
+            socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
+        of_this_run = {"include_dashboard": False} if address == "local" else {}
+        ray.init(address, log_to_driver=False, logging_level="error", **of_this_run)
     except (OSError, ValueError) as error:
         why = first_line(error).rstrip(".")
         raise SettingError(
@@ -144,56 +154,11 @@ def _connect(address: str | None) -> None:
         ) from error
 
 
-def _check_answers(address: str) -> None:
-    """Raise OSError where nobody answers at a host and port: Ray itself would try for minutes."""
-    host, separator, port = address.rpartition(":")
-    if separator and port.isdecimal() and "/" not in host:
-        with socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS):
-            pass
-
-
-def _actors(n_actors: int | None, n_cores: int | None, most: int) -> dict[str, Any]:
-    """What Ray Data is told of the actors: how many, and what each of them takes."""
-    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    n_gpus = sum(int(node.get("GPU", 0)) for node in nodes)
-    cpus = [int(node.get("CPU", 0)) for node in nodes]
-    if n_gpus:
-        n_cores, n_actors = n_cores or 1, n_actors or n_gpus
-    n_actors = n_actors or _n_fit(cpus, n_cores or MOST_CORES) or 1
-    size = min(n_actors, most)
-    return {
-        "compute": ray.data.ActorPoolStrategy(size=size),
-        "num_cpus": n_cores or cores_each(cpus, n_actors),
-        "num_gpus": 1 if n_gpus else 0,
-    }
-
-
-def cores_each(cpus: Iterable[int], n_actors: int) -> int:
-    """The most cores, up to MOST_CORES, with which so many actors fit on nodes with these; 1 if that is too many."""
-    cpus = [*cpus]
-    return next((cores for cores in range(MOST_CORES, 1, -1) if _n_fit(cpus, cores) >= n_actors), 1)
-
-
-def _n_fit(cpus: Iterable[int], n_cores: int) -> int:
-    return sum(n // n_cores for n in cpus)
-
-
-def _mapped(
-    parts: list[tuple[int, int]], experiment: Experiment, store: "Store", actors: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
-    """The rows of `Measure`, each as soon as it is there."""
-    ray.data.DataContext.get_current().enable_progress_bars = False
-    logging.getLogger("ray.data").setLevel(logging.ERROR)  # after the import, which sets it
-    items = [{"start": start, "stop": stop} for start, stop in parts]
-    # A block for each part, so that an actor that dies costs no more, and no row waits for others.
-    parts_of_all = ray.data.from_items(items, override_num_blocks=len(items))
-    rows: Iterator[dict[str, Any]] = parts_of_all.map_batches(
-        Measure,
-        fn_constructor_args=(experiment.to_query(), store.address),
-        batch_size=1,
-        **actors,
-    ).iter_rows()
-    return rows
+def _prepare(experiment: Experiment, store: "Store", progress: Progress) -> tuple["Key", int]:
+    """Where the store has the parts, and of how many sentences, once model and corpus are here."""
+    extraction = jobs.Extraction(experiment, store, jobs.Encoders(), kind=jobs.kind_of_norms(experiment))
+    found = extraction.fetch(progress)
+    return extraction.key_of(found), found.sample.n_sentences
 
 
 def dry_run(experiment: Experiment, store: Store, options: argparse.Namespace) -> int:

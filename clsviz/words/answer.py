@@ -52,7 +52,7 @@ SMALL_SPREAD = 0.001
 
 
 UNTRAINED_NORM = (
-    " In many models the last LayerNorm gives every vector the same norm until it is trained. Look at the pooler "
+    "In many models the last LayerNorm gives every vector the same norm until it is trained. Look at the pooler "
     "output instead, if there is one."
 )
 
@@ -60,7 +60,7 @@ UNTRAINED_NORM = (
 NOT_GROUPED = "Near-duplicates are not grouped: if there are any, the intervals are too narrow."
 
 
-SHUFFLED = " As a control, lengths are shuffled across sentences, so any R² that remains is chance."
+SHUFFLED = "As a control, lengths are shuffled across sentences, so any R² that remains is chance."
 
 
 def result(shown: "ViewData", experiment: Experiment, n_sampled: int, shape: "Shape | None" = None) -> str:
@@ -78,11 +78,17 @@ def answer(shown: "ViewData", experiment: Experiment, shape: "Shape | None" = No
     """
     fit = shown.fit
     if fit is None:
-        return "No: every sentence has the same norm, up to rounding." if shown.is_constant else _no_line(shown.problem)
+        if shown.is_constant:
+            return "No: every sentence has the same norm, up to rounding."
+        reason = shown.problem.partition(". ")[0].partition(": ")[0].removesuffix(".")
+        return f"Can’t tell: {reason[:1].lower()}{reason[1:]}."
     line, curve = share_in_short(fit.r_squared), shape.curve_r_squared if shape else math.nan
     is_line, is_curve = fit.r_squared_interval[0] > 0, bool(shape and curve > max(shape.curve_null, 0))
     if experiment.lengths is Lengths.SHUFFLED:
-        return _of_shuffled(line if is_line else "", share_in_short(curve) if is_curve else "", is_tested=bool(shape))
+        if is_line or is_curve:
+            what = f"line accounts for {line}" if is_line else f"smooth curve accounts for {share_in_short(curve)}"
+            return f"Lengths shuffled: a {what}, by chance."
+        return f"Lengths shuffled: {'nothing shows' if shape else 'no line stands out'}, as it should."
     if fit.n_clusters < FEWEST:
         return f"Too few sentences to say: with {fit.n_clusters}, a straight line comes near any norms."
     if fit.n_clusters < FEW_SENTENCES:
@@ -138,20 +144,6 @@ def in_words(value: float) -> str:
     return next((word for limit, word in _LADDER.items() if value < limit), "almost entirely")
 
 
-def _no_line(problem: str) -> str:
-    """That there is no line, and why: the first clause of the problem."""
-    reason = problem.partition(". ")[0].partition(": ")[0].removesuffix(".")
-    return f"Can’t tell: {reason[:1].lower()}{reason[1:]}."
-
-
-def _of_shuffled(line: str, curve: str, *, is_tested: bool) -> str:
-    """What shows of shuffled lengths. line, curve: what each accounts for, or "" where it may be nothing."""
-    if line or curve:
-        what = f"line accounts for {line}" if line else f"smooth curve accounts for {curve}"
-        return f"Lengths shuffled: a {what}, by chance."
-    return f"Lengths shuffled: {'nothing shows' if is_tested else 'no line stands out'}, as it should."
-
-
 def _spread(shape: "Shape", of: "ViewData") -> str:
     """Whose norms vary more, as a clause; "" where nobody's clearly do, or where it may be for the slope."""
     low, high = shape.spread_ratio_interval
@@ -171,14 +163,21 @@ def caveats(shown: "ViewData", experiment: Experiment, n_sampled: int) -> list[s
     fit, texts = shown.fit, []
     if fit is None:
         if shown.is_constant and models.Name.parse(experiment.model).untrained and experiment.layer != 0:
-            texts.append(UNTRAINED_NORM.strip())
+            texts.append(UNTRAINED_NORM)
     else:
         if fit.norm_sd < SMALL_SPREAD * fit.norm_mean:
             spread, mean = (number(value, digits=2) for value in (fit.norm_sd, fit.norm_mean))
             texts.append(f"But the norm barely varies: its standard deviation is {spread}, around a mean of {mean}.")
         if fit.n_clusters < FEW_SENTENCES:
             only = f"{fit.n_clusters} different sentences" if fit.n_clusters < fit.n else f"{fit.n} sentences"
-            texts.append(f"With only {only}, curve and spread are not known; {_for_a_firm_answer(shown, n_sampled)}.")
+            more = "the corpus has no more, and a firm answer takes a larger one"
+            if shown.more.is_to_come:
+                more = "not all of the sample is measured yet"
+            elif shown.more.by_cutoff and (shown.n < n_sampled / 2 or not shown.more.by_sample):
+                more = "raise the length cutoff for a firm answer"
+            elif shown.more.by_sample:
+                more = "take more for a firm answer"
+            texts.append(f"With only {only}, curve and spread are not known; {more}.")
         elif fit.rests_on_few and shown.clusters is not None:
             texts.append(
                 "The interval of R² rests on a few sentences, or groups of near-duplicates; it may be too narrow."
@@ -191,22 +190,10 @@ def caveats(shown: "ViewData", experiment: Experiment, n_sampled: int) -> list[s
             f"curves and medians are of {len(shown.index):,} of them, drawn at random."
         )
     if experiment.lengths is Lengths.SHUFFLED:
-        texts.append(SHUFFLED.strip())
+        texts.append(SHUFFLED)
     if fit and shown.audit:
         texts.append(precision(shown.audit))
     return texts
-
-
-def _for_a_firm_answer(shown: "ViewData", n_sampled: int) -> str:
-    """What it takes where there are too few sentences."""
-    more = shown.more
-    if more.is_to_come:
-        return "not all of the sample is measured yet"
-    if more.by_cutoff and (shown.n < n_sampled / 2 or not more.by_sample):
-        return "raise the length cutoff for a firm answer"
-    if more.by_sample:
-        return "take more for a firm answer"
-    return "the corpus has no more, and a firm answer takes a larger one"
 
 
 def precision(audit: "Audit") -> str:
@@ -307,26 +294,21 @@ def in_numbers(shown: "ViewData", experiment: Experiment, n_sampled: int, shape:
     fit = shown.fit
     if fit is None:
         return "" if shown.is_constant else shown.problem
-    direction = ""
-    if fit.r_squared_interval[0] > 0:
-        direction = ", rising" if fit.slope > 0 else ", falling"
     lengths = f"{shown.distinct_lengths[0]:,}–{shown.distinct_lengths[-1]:,} {experiment.unit}"
-    line = f"Straight line{direction}: {_shares(fit.r_squared, fit.r_squared_interval, shown)}"
-    parts = [line] if fit.n_clusters >= FEWEST else []
+    parts = []
+    if fit.n_clusters >= FEWEST:
+        direction = ", rising" if fit.slope > 0 else ", falling"
+        line = f"Straight line{direction if fit.r_squared_interval[0] > 0 else ''}: {share(fit.r_squared)}"
+        if shown.clusters is not None:  # or near-duplicates were not looked for
+            low, high = (share(end) for end in fit.r_squared_interval)
+            line += f" (95% interval {low.removesuffix('%') if '<' not in low else low}–{high})"
+        parts.append(line)
     if shape is not None and shape.curve_r_squared > max(shape.curve_null, 0):
         parts.append(f"smooth curve: {share(shape.curve_r_squared)}")
     if shape is not None and not math.isnan(shape.spread_ratio):
         times = f"{shape.spread_ratio:.{1 if shape.spread_ratio >= 1 else 2}f}"
         parts.append(f"spread, shortest against longest fifth: {times}×")
     return " · ".join([*parts, f"{fit.n:,} of {n_sampled:,} sentences, {lengths}"])
-
-
-def _shares(value: float, ends: tuple[float, float], shown: "ViewData") -> str:
-    """A share in percent, with its interval where near-duplicates were looked for."""
-    if shown.clusters is None:
-        return share(value)
-    low, high = (share(end) for end in ends)
-    return f"{share(value)} (95% interval {low.removesuffix('%') if '<' not in low else low}–{high})"
 
 
 def _with_interval(
@@ -348,55 +330,47 @@ def key_numbers(
         return {"Result": shown.problem}
     fit = shown.fit
     is_known = shown.clusters is not None
-
+    of_flat, of_shape = {}, {}
+    if flat:
+        name = f"R² if each length from {FLAT_LENGTHS.start} to {FLAT_LENGTHS.stop - 1} counted alike"
+        absent = f" (no sentence is {runs(flat.absent)} long)" if flat.absent else ""
+        of_flat = {name: f"{_r_squared(flat.r_squared)}{absent}"}
+    if shape:
+        ends = shape.spread_ratio_interval
+        curve = "–"  # where no held-out norms vary
+        if not math.isnan(shape.curve_r_squared):
+            null = "" if math.isnan(shape.curve_null) else f" (norms shuffled: below {number(shape.curve_null)})"
+            curve = f"{_r_squared(shape.curve_r_squared)}{null}"
+        lowest, median, highest = (number(slope * math.log(2), sign="+") for slope in shape.quantile_slopes.values())
+        of_shape = {
+            "R² of a curve": curve,
+            "Spread, shortest over longest fifth": _with_interval(
+                shape.spread_ratio, ends, partial(number, digits=2), is_known=ends[0] <= ends[1]
+            ),
+            f"Per doubling of {unit}": f"5% quantile {lowest}, median {median}, 95% quantile {highest}",
+        }
+        extremes = shape.extreme_norms
+        if extremes.among_all > 0:  # else the median is the shortest length, and no sentence is under it
+            of_shape["Most extreme norms"] = (
+                f"{extremes.among_extreme:.0%} of the {extremes.n:,} are of sentences under {extremes.length:.0f} "
+                f"{unit}, as are {extremes.among_all:.0%} of all"
+            )
+        if not math.isnan(shape.mutual_information):
+            of_shape["Mutual information"] = (
+                f"{number(shape.mutual_information)} nats (lengths shuffled: below "
+                f"{number(shape.mutual_information_null)})"
+            )
     groups = f", in {fit.n_clusters:,} groups of near-duplicates" if fit.n_clusters < fit.n else ""
     return {
         "R²": _with_interval(fit.r_squared, fit.r_squared_interval, _r_squared, is_known=is_known),
-        **(_flat(flat) if flat else {}),
+        **of_flat,
         f"Slope per {unit.singular}": _with_interval(fit.slope, fit.slope_interval, is_known=is_known),
         "Intercept": _with_interval(fit.intercept, fit.intercept_interval, is_known=is_known),
         "Spearman’s ρ": number(fit.spearman),
-        **(_shape_numbers(shape, unit) if shape else {}),
+        **of_shape,
         "Norm": f"mean {number(fit.norm_mean)}, standard deviation {number(fit.norm_sd)}",
         "Sentences": f"{fit.n:,}{groups}",
     }
-
-
-def _flat(flat: "Flat") -> dict[str, str]:
-    lengths = FLAT_LENGTHS
-    text = _r_squared(flat.r_squared)
-    if absent := flat.absent:
-        text += f" (no sentence is {runs(absent)} long)"
-    return {f"R² if each length from {lengths.start} to {lengths.stop - 1} counted alike": text}
-
-
-def _curve(shape: "Shape") -> str:
-    """R² of a curve, where there is one to test: not if no held-out norms vary."""
-    if math.isnan(shape.curve_r_squared):
-        return "–"
-    null = "" if math.isnan(shape.curve_null) else f" (norms shuffled: below {number(shape.curve_null)})"
-    return f"{_r_squared(shape.curve_r_squared)}{null}"
-
-
-def _shape_numbers(shape: "Shape", unit: Unit) -> dict[str, str]:
-    ends = shape.spread_ratio_interval
-    spread = _with_interval(shape.spread_ratio, ends, partial(number, digits=2), is_known=ends[0] <= ends[1])
-    lowest, median, highest = (number(slope * math.log(2), sign="+") for slope in shape.quantile_slopes.values())
-    extremes = shape.extreme_norms
-    numbers = {
-        "R² of a curve": _curve(shape),
-        "Spread, shortest over longest fifth": spread,
-        f"Per doubling of {unit}": f"5% quantile {lowest}, median {median}, 95% quantile {highest}",
-    }
-    if extremes.among_all > 0:  # else the median is the shortest length, and no sentence is under it
-        numbers["Most extreme norms"] = (
-            f"{extremes.among_extreme:.0%} of the {extremes.n:,} are of sentences under {extremes.length:.0f} {unit}, "
-            f"as are {extremes.among_all:.0%} of all"
-        )
-    if not math.isnan(shape.mutual_information):
-        null = number(shape.mutual_information_null)
-        numbers["Mutual information"] = f"{number(shape.mutual_information)} nats (lengths shuffled: below {null})"
-    return numbers
 
 
 def every_layer(found: EveryLayer) -> str:
@@ -407,9 +381,8 @@ def every_layer(found: EveryLayer) -> str:
         return "After no layer is there a line through these norms."
     most = max(known, key=known.__getitem__)
     last = layers[-1]
-    text = (
-        f"A straight line in length accounts for most of the norm of [CLS] {_after(most)} (R² {r_squared(known[most])})"
-    )
+    place = f"after layer {most}" if most else "at the embedding layer"
+    text = f"A straight line in length accounts for most of the norm of [CLS] {place} (R² {r_squared(known[most])})"
     if last.layer in known and last.layer != most:
         return f"{text}; after the last layer, {last.layer}, R² is {r_squared(known[last.layer])}."
     return f"{text}{', the last' if most == last.layer else ''}."
@@ -425,7 +398,3 @@ def layer_name(after: AfterLayer) -> str:
 def layer_result(after: AfterLayer) -> str:
     """R² of the line through its points, or why there is none."""
     return after.problem if after.r_squared is None else f"R² {after.r_squared:.2f}"
-
-
-def _after(layer: int) -> str:
-    return f"after layer {layer}" if layer else "at the embedding layer"

@@ -11,7 +11,6 @@ from clsviz.settings import Lengths, NearDuplicates, SimilarityFunction, Unit
 from clsviz.sources import models
 from clsviz.statistics.exposure import Ranking
 from clsviz.statistics.intervals import FEW_SENTENCES
-from clsviz.statistics.line import Fit
 from clsviz.words import provenance, search
 from clsviz.words.answer import HARDLY, NOT_GROUPED, SHUFFLED, SMALL_SPREAD, UNTRAINED_NORM
 from clsviz.words.labels import axis_title, cutoff_units
@@ -21,27 +20,39 @@ from clsviz.words.profile import counted
 
 def caveats(rows: Sequence[Row], experiment: Experiment) -> str:
     """What else to know of the headline: which models have no line or are left out, and what intervals rest on."""
-    whole = [row for row in rows if row.norms is not None and row.is_whole]
+    whole = {row.label: (row, row.norms.shown) for row in rows if row.norms is not None and row.is_whole}
     if not whole:
         return ""
-    texts = [_lack(row, experiment) for row in whole if row.fit is None]
-    for row in whole:
-        if row.fit is not None and row.fit.norm_sd < SMALL_SPREAD * row.fit.norm_mean:
-            spread, mean = number(row.fit.norm_sd, digits=2), number(row.fit.norm_mean, digits=2)
-            texts.append(f"In {row.label}, the norm barely varies: its standard deviation is {spread}, around {mean}.")
-    texts.append(_few(whole).strip())
-    if not _knows_near_duplicates(whole):
+    texts, fits = [], {label: row.fit for label, (row, _) in whole.items() if row.fit is not None}
+    for label, (row, shown) in whole.items():
+        if label not in fits:
+            text = f"There is no regression line for {label}: {shown.problem[:1].lower()}{shown.problem[1:]}"
+            is_constant = len(shown.index) >= 3 and len(set(shown.lengths.tolist())) > 1
+            if is_constant and models.Name.parse(row.model).untrained and experiment.layer != 0:
+                text += f" {UNTRAINED_NORM}"
+            texts.append(text)
+    for label, fit in fits.items():
+        if fit.norm_sd < SMALL_SPREAD * fit.norm_mean:
+            spread, mean = number(fit.norm_sd, digits=2), number(fit.norm_mean, digits=2)
+            texts.append(f"In {label}, the norm barely varies: its standard deviation is {spread}, around {mean}.")
+    few = [fit for fit in fits.values() if fit.n_clusters < FEW_SENTENCES]
+    if repeats := [fit.n_clusters for fit in few if fit.n_clusters < fit.n]:
+        n = min(repeats)
+        what = "is only 1 different sentence" if n == 1 else f"are only {n} different sentences"
+        texts.append(f"Among them {what}, too few for a firm answer.")
+    elif few:
+        texts.append("That is too few for a firm answer.")
+    if any(whole[label][1].clusters is None for label in fits):
         texts.append(
             "Near-duplicates are not looked for among so many: if there are any, the intervals are too narrow."
         )
     if experiment.near_duplicates is NearDuplicates.INDEPENDENT:
         texts.append(NOT_GROUPED)
     if experiment.lengths is Lengths.SHUFFLED:
-        texts.append(SHUFFLED.strip())
-    partly = [row.label for row in rows if row not in whole]
-    if partly:
+        texts.append(SHUFFLED)
+    if partly := [row.label for row in rows if row.norms is None or not row.is_whole]:
         texts.append(f"Not included, because not measured on the whole sample: {', '.join(partly)}.")
-    return " ".join(filter(None, texts))
+    return " ".join(texts)
 
 
 def in_numbers(rows: Sequence[Row], experiment: Experiment) -> str:
@@ -57,11 +68,12 @@ def in_numbers(rows: Sequence[Row], experiment: Experiment) -> str:
         parts.append(f"After the last layer, a linear probe misses length by {', '.join(missed)}")
         if profile := next((row.profile for row in whole if row.profile), None):
             parts.append(f"guessing by {profile.guess_error:.1f}")
-    lines = [
-        f"straight line {share(row.fit.r_squared)} ({_interval(row.fit)}) in {row.label}"
-        for row in whole
-        if row.fit is not None
-    ]
+    lines = []
+    for row in whole:
+        if row.fit is not None:
+            low, high = (share(end) for end in row.fit.r_squared_interval)
+            interval = f"95% interval {low.removesuffix('%')}–{high}"
+            lines.append(f"straight line {share(row.fit.r_squared)} ({interval}) in {row.label}")
     units = cutoff_units(row.model for row in whole)
     sample = f"{len(first.norms.n_tokens):,} of {counted(first.n_sampled, first.n_sampled)}, under "
     sample += f"{experiment.length_cutoff} {units} in every model"
@@ -69,11 +81,6 @@ def in_numbers(rows: Sequence[Row], experiment: Experiment) -> str:
 
 
 _MOST_NAMED = 3
-
-
-def _interval(fit: Fit) -> str:
-    low, high = fit.r_squared_interval
-    return f"95% interval {share(low).removesuffix('%')}–{share(high)}"
 
 
 def searches(rows: Sequence[Row]) -> str:
@@ -124,19 +131,6 @@ def measure_searches(costs: Sequence[Cost]) -> str:
     return f"Measure searches{about}" + (f" · {megabytes:,} MB" if megabytes else "")
 
 
-def _few(rows: Sequence[Row]) -> str:
-    """That there are too few different sentences for a firm answer, or ""."""
-    fits = [row.fit for row in rows if row.fit and row.fit.n_clusters < FEW_SENTENCES]
-    if not fits:
-        return ""
-    repeats = [fit.n_clusters for fit in fits if fit.n_clusters < fit.n]
-    if not repeats:
-        return " That is too few for a firm answer."
-    n = min(repeats)
-    what = "is only 1 different sentence" if n == 1 else f"are only {n} different sentences"
-    return f" Among them {what}, too few for a firm answer."
-
-
 def headline(rows: Sequence[Row]) -> str:
     """The answer in one sentence, of the models that have measured the whole sample; "" if there are none."""
     whole = [row for row in rows if row.is_whole and row.norms is not None]
@@ -163,21 +157,6 @@ def answer(rows: Sequence[Row], experiment: Experiment) -> str:
     """The headline with its numbers and caveats, as the command and the Python interface have it."""
     numbers = in_numbers(rows, experiment)
     return " ".join(filter(None, [headline(rows), numbers and f"{numbers}.", caveats(rows, experiment)]))
-
-
-def _knows_near_duplicates(rows: Sequence[Row]) -> bool:
-    """Whether near-duplicates were looked for; if not, intervals treat all sentences as different ones."""
-    return all(row.norms.shown.clusters is not None for row in rows if row.is_whole and row.norms and row.fit)
-
-
-def _lack(row: Row, experiment: Experiment) -> str:
-    assert row.norms is not None  # asked only where there is a view
-    shown = row.norms.shown
-    text = f"There is no regression line for {row.label}: {shown.problem[:1].lower()}{shown.problem[1:]}"
-    is_constant = len(shown.index) >= 3 and len(set(shown.lengths.tolist())) > 1
-    if is_constant and models.Name.parse(row.model).untrained and experiment.layer != 0:
-        text += UNTRAINED_NORM
-    return text
 
 
 def tokenizers(rows: Sequence[Row], unit: Unit) -> str:

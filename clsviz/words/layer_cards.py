@@ -223,7 +223,14 @@ def dimensions_sentence(found: Dimensions) -> str:
     )
     text = f"{who} {in_percent(share)} of the squared norm ({equal}{'' if one else ' each'})"
     if found.variance_shares is not None:
-        text += _and_of_variance(float(found.variance_shares[mine].sum()), share, not one)
+        of_variance = float(found.variance_shares[mine].sum())  # it may be negative
+        conjunction = "but" if of_variance < share / 2 else "and"
+        if of_variance < -0.0005:
+            text += f" but {'reduces' if one else 'reduce'} its variance"
+        elif of_variance < 0.0005:
+            text += f" {conjunction} none of its variance"
+        else:
+            text += f" {conjunction} {in_percent(of_variance) if of_variance < 0.9995 else 'all'} of its variance"
     return (
         f"{text}. With {'it' if one else 'them'}, the R² of the norm on length is {_r_squared(found.r_squared)}; "
         f"without, {_r_squared(found.r_squared_without)}."
@@ -262,13 +269,3 @@ def _spread(row: NormOf) -> str:
 
 def _r_squared(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.3f}"
-
-
-def _and_of_variance(of_variance: float, share: float, is_plural: bool) -> str:
-    """The share of the variance of the squared norm that goes with this share of its mean; it may be negative."""
-    conjunction = "but" if of_variance < share / 2 else "and"
-    if of_variance < -0.0005:
-        return " but reduce its variance" if is_plural else " but reduces its variance"
-    if of_variance < 0.0005:
-        return f" {conjunction} none of its variance"
-    return f" {conjunction} {in_percent(of_variance) if of_variance < 0.9995 else 'all'} of its variance"

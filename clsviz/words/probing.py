@@ -6,7 +6,7 @@ import numpy as np
 
 from clsviz.analysis.probes import Origin
 from clsviz.settings import Alteration
-from clsviz.statistics.erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left
+from clsviz.statistics.erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.probes import MOST_PROJECTED, Projection, Reading, Travel
 from clsviz.words.answer import HARDLY
@@ -48,24 +48,19 @@ def erased(found: Erasure | None) -> str:
     if not_tested := untested(found.n, n_different, "what erasing the length leaves"):
         return not_tested
     before, after, control = (found.left[name] for name in (BEFORE, AFTER, CONTROL))
+    left = []
+    for values in (control.linear, control.nonlinear, control.neighbours):
+        low, high = _mean((min(values),)), _mean((max(values),))  # of folds, which have draws of their own
+        left.append(_mean(values) + (f" ({low} to {high})" if low != high else ""))
     text = (
         f"Once the length is erased, a linear probe reads R² {_mean(after.linear)} (before: {_mean(before.linear)}), a "
         f"nonlinear one {_mean(after.nonlinear)} (before: {_mean(before.nonlinear)}), and a sentence’s length goes "
         f"with that of its 10 nearest neighbours at ρ {_mean(after.neighbours)} (before: {_mean(before.neighbours)}). "
-        f"Erasing shuffled lengths leaves {_all(control)}."
+        f"Erasing shuffled lengths leaves {left[0]}, {left[1]} and {left[2]}."
     )
     if found.n_done < found.n_folds:
         text += f" So far, {found.n_done} of {found.n_folds} folds are done."
     return text
-
-
-def _all(left: Left) -> str:
-    """The means, each with the range over the folds, which have draws of their own."""
-    texts = []
-    for values in (left.linear, left.nonlinear, left.neighbours):
-        low, high = _mean((min(values),)), _mean((max(values),))
-        texts.append(_mean(values) + (f" ({low} to {high})" if low != high else ""))
-    return f"{texts[0]}, {texts[1]} and {texts[2]}"
 
 
 def _mean(values: tuple[float, ...]) -> str:
@@ -233,11 +228,14 @@ def origin(found: Origin | None) -> str:
     if known(found.best) < HARDLY:
         sentences.append("A probe hardly reads the length of the natural sentences, so there is little to trace.")
     for place in places:
-        there = [
-            f"{ALTERATIONS[alteration].clause} {_r_squared(readings[place])}{_range(found.draws(alteration, place))}"
-            for alteration, readings in found.altered.items()
-            if place < len(readings)
-        ]
+        there = []
+        for alteration, readings in found.altered.items():
+            if place < len(readings):
+                text = f"{ALTERATIONS[alteration].clause} {_r_squared(readings[place])}"
+                if len(draws := found.draws(alteration, place)) > 1:
+                    low, high = (max(round(end, 2), 0) + 0 for end in (min(draws), max(draws)))
+                    text += f" ({low:.2f}–{high:.2f} in {len(draws)} draws)"
+                there.append(text)
         if place < len(found.natural):
             where = "After the last layer" if place == found.n_layers else f"After layer {place}"
             others = f"; {', '.join(there)}" if there else ""
@@ -251,14 +249,6 @@ def origin_note(found: Origin) -> str:
     if found.n_clusters >= FEW_SENTENCES and is_few(found.n_clusters, found.width):
         return f"{text}, few for vectors of {found.width:,} dimensions: with more, all of these lines may be higher."
     return f"{text}."
-
-
-def _range(values: list[float]) -> str:
-    """The lowest and the highest of several draws."""
-    if len(values) < 2:
-        return ""
-    low, high = (max(round(value, 2), 0) + 0 for value in (min(values), max(values)))
-    return f" ({low:.2f}–{high:.2f} in {len(values)} draws)"
 
 
 def _r_squared(reading: Reading) -> str:

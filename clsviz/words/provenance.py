@@ -121,6 +121,11 @@ _OF_MORE = "; the sample is all of the corpus, so they are for more sentences li
 
 def settings(experiment: Experiment, found: Found, shown: "ViewData") -> dict[str, str]:
     """How the result came about, by name."""
+    line = _LINE if shown.clusters is not None else _LINE_OF_MANY.format("looked for")
+    if experiment.near_duplicates is NearDuplicates.INDEPENDENT:
+        line = _LINE_OF_MANY.format("grouped")
+    line += _BY_ROW_GROUPS if enough_row_groups(shown.row_groups) else ""
+    line += _OF_MORE if found.is_of_all and found.sample.whole is None else ""
     return {
         **origin(found),
         "ViewData": used(experiment, shown.n, shown.n_truncated),
@@ -128,19 +133,8 @@ def settings(experiment: Experiment, found: Found, shown: "ViewData") -> dict[st
         "Vector": f"L2 norm of {vector(experiment, found)}" + ("" if found.weights.imported else _READ),
         "Precision": precision(shown.audit) if shown.audit else Precision.EXACT.numbers,
         **({"Speed": f"a slower path was used: {found.slow_path_reason}"} if found.slow_path_reason else {}),
-        "Line": _line(experiment, found, shown),
+        "Line": _LINE_OF_ALL if shown.census else line,
     }
-
-
-def _line(experiment: Experiment, found: Found, shown: "ViewData") -> str:
-    """How line and intervals were computed, and what the intervals are for."""
-    if shown.census:
-        return _LINE_OF_ALL
-    line = _LINE if shown.clusters is not None else _LINE_OF_MANY.format("looked for")
-    if experiment.near_duplicates is NearDuplicates.INDEPENDENT:
-        line = _LINE_OF_MANY.format("grouped")
-    line += _BY_ROW_GROUPS if enough_row_groups(shown.row_groups) else ""
-    return line + (_OF_MORE if found.is_of_all and found.sample.whole is None else "")
 
 
 _IN_FOLDS = {NearDuplicates.GROUPED: "share a fold", NearDuplicates.INDEPENDENT: "are not grouped"}

@@ -40,23 +40,19 @@ def verdict(found: "SentLen") -> str:
         text += f" ({min(draws):.1%} to {max(draws):.1%})"
     if found.norm_draws:
         text += f"; from its norm alone, {np.mean(found.norm_draws):.1%}"
-    text += f"; by guessing, {CHANCE:.1%}.{_code(found)}"
+    text += f"; by guessing, {CHANCE:.1%}."
+    if code := found.vector_code:
+        text += (
+            f" Coded online, the classes of {code.n:,} training sentences take {code.bits:,.0f} bits given the vector"
+        )
+        text += f", {found.norm_code.bits:,.0f} given its norm" if found.norm_code else ""
+        text += f", {code.uniform_bits:,.0f} given nothing."
     if min(draws) > CHANCE:
         return text
     if max(draws) < CHANCE and found.vector is not None and found.vector.interval[1] < CHANCE:
         return f"{text} The whole vector does worse than guessing."
     how_many = "no draw does" if max(draws) <= CHANCE else "some draws do no"
     return f"{text} The whole vector is not told apart from guessing: {how_many} better."
-
-
-def _code(found: "SentLen") -> str:
-    """How many bits the classes take, or ""."""
-    code, of_norm = found.vector_code, found.norm_code
-    if code is None:
-        return ""
-    text = f" Coded online, the classes of {code.n:,} training sentences take {code.bits:,.0f} bits given the vector"
-    text += f", {of_norm.bits:,.0f} given its norm" if of_norm else ""
-    return f"{text}, {code.uniform_bits:,.0f} given nothing."
 
 
 def caveat(found: "SentLen") -> str:

@@ -75,8 +75,14 @@ def caption(
     experiment, found = shareable(experiment, found)
     made = origin(found)
     coloured = [f"the colour of a point: {colour[:1].lower()}{colour[1:]}"] if colour else []
-    line = ["red: the least-squares line" + (" with its 95% band" if _has_band(shown) else "")] if shown.fit else []
-    over = [_DRAWN[overlay] for overlay in overlays if overlay is not Overlay.CURVES or _has_curves(shown)]
+    line, has_curves = [], False
+    if shown.fit:
+        # No band if all sentences are there, nor if one group of them alone decides the line.
+        has_band = shown.census is None and math.isfinite(shown.fit.slope_interval[0])
+        line = ["red: the least-squares line" + (" with its 95% band" if has_band else "")]
+        n_different = len(shown.index if shown.clusters is None else np.unique(shown.clusters))
+        has_curves = n_different >= FEW_SENTENCES
+    over = [_DRAWN[overlay] for overlay in overlays if overlay is not Overlay.CURVES or has_curves]
     drawn = "; ".join([*line, *over, *coloured])
     counted = " (lengths shuffled as a control)" if experiment.lengths is Lengths.SHUFFLED else ""
     drawn_as, slope = "one point per sentence", f"Slope per {experiment.unit.singular}"
@@ -93,17 +99,6 @@ def caption(
         f"Measured with clsviz {__version__}",
     ]
     return ". ".join(filter(None, parts)) + "."
-
-
-def _has_band(shown: "ViewData") -> bool:
-    """Whether the line has an interval: not if all sentences are there, nor if one group of them alone decides it."""
-    return shown.fit is not None and shown.census is None and math.isfinite(shown.fit.slope_interval[0])
-
-
-def _has_curves(shown: "ViewData") -> bool:
-    """Whether there are curves to draw: not of few different sentences, nor where there is no line."""
-    n_different = len(shown.index if shown.clusters is None else np.unique(shown.clusters))
-    return shown.fit is not None and n_different >= FEW_SENTENCES
 
 
 def bibtex(experiment: Experiment, found: Found, name: str = "measure", url: str = "", made_by: str = "") -> str:

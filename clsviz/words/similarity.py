@@ -52,35 +52,26 @@ def verdict(found: Similarity) -> str:
             f"with shuffled lengths {_two(found.chance.neighbour_correlation)})."
         )
     if own <= limit:
-        return _no_order(found)
+        n, share = len(found.index), found.bias.length_share  # cosines may still depend on length
+        if share <= found.chance.length_share_limit:
+            return (
+                f"Not as far as these {n:,} sentences show: neither cosines nor nearest neighbours follow length more "
+                "than chance would have it."
+            )
+        return (
+            "Not which sentences are nearest: those of longer sentences are no longer, beyond chance, although length "
+            f"accounts for {percent(share)} of the differences between cosines."
+        )
     lead = next((word for least, word in _STRENGTHS if own < least), "Largely")
     if found.by_words is None:
         return f"{lead}: {longer}."
     by_words = found.by_words.neighbour_correlation
-    if abs(own - by_words) <= _margin(found):
+    # Twice the standard error of two independent correlations: closer ones may differ by chance.
+    if abs(own - by_words) <= max(_ALIKE, 2 * math.sqrt(2 / (len(found.index) - 1))):
         return f"About as much as shared words do: {longer}, and those by shared words ({_two(by_words)})."
     if own < by_words:
         return f"Less than shared words do: {longer}, and more so those by shared words ({_two(by_words)})."
     return f"{lead}: {longer}; for those by shared words it is {_two(by_words)}."
-
-
-def _no_order(found: Similarity) -> str:
-    """Neighbours do not get longer with the sentence; cosines may still depend on length."""
-    n, share = len(found.index), found.bias.length_share
-    if share <= found.chance.length_share_limit:
-        return (
-            f"Not as far as these {n:,} sentences show: neither cosines nor nearest neighbours follow length more than "
-            "chance would have it."
-        )
-    return (
-        f"Not which sentences are nearest: those of longer sentences are no longer, beyond chance, although length "
-        f"accounts for {percent(share)} of the differences between cosines."
-    )
-
-
-def _margin(found: Similarity) -> float:
-    """Two correlations closer than this may differ by chance: twice the standard error of two independent ones."""
-    return max(_ALIKE, 2 * math.sqrt(2 / (len(found.index) - 1)))
 
 
 def key_numbers(found: Similarity, experiment: Experiment) -> dict[str, str]:

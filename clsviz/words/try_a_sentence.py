@@ -167,7 +167,14 @@ def _too_few(corpus: CorpusContext, length_cutoff: int) -> str:
 def pooler(typed: TypedSentences, at: int, model: str) -> str:
     """What lies between [CLS] after the last layer and the pooler output."""
     if typed.near_one is None:
-        return _without_steps(typed, at, model)
+        text = f"The norm of raw [CLS] after the last layer is {number(float(typed.raw_norms[at]))}. "
+        if not typed.vectors.has_pooler:
+            return f"{text}{model} has no pooler: nothing more is computed from [CLS] after its last layer."
+        output = float(typed.vectors.norms(Pooling.POOLER, None)[at])
+        return (
+            f"{text}The norm of the pooler output is {number(output)}. This model’s pooler is built in an unusual way, "
+            "so its steps are not shown."
+        )
     width = typed.vectors.width
     dense = f"a dense layer ({width:,} × {width:,} weights and a bias)"
     if not typed.is_tanh:
@@ -176,17 +183,6 @@ def pooler(typed: TypedSentences, at: int, model: str) -> str:
         f"Between raw [CLS] and the pooler output are {dense} and tanh, which squeezes every dimension into the range "
         f"−1 to 1, so the norm is at most √{width:,} = {width**0.5:.1f}. {typed.near_one[at]:.0%} of the dimensions "
         "are beyond ±0.99, where tanh is almost flat."
-    )
-
-
-def _without_steps(typed: TypedSentences, at: int, model: str) -> str:
-    said = f"The norm of raw [CLS] after the last layer is {number(float(typed.raw_norms[at]))}. "
-    if not typed.vectors.has_pooler:
-        return said + f"{model} has no pooler: nothing more is computed from [CLS] after its last layer."
-    output = float(typed.vectors.norms(Pooling.POOLER, None)[at])
-    return said + (
-        f"The norm of the pooler output is {number(output)}. This model’s pooler is built in an unusual way, so its "
-        "steps are not shown."
     )
 
 
