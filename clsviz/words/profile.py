@@ -1,4 +1,4 @@
-"""What a profile of the layers says: an answer of two sentences, and the rest, that hold for any model."""
+"""What a profile of the layers says of any model: one reading in a few words, a headline, an answer, and the rest."""
 
 import numpy as np
 
@@ -24,12 +24,6 @@ _TELLS_THE_NORM = 0.5
 """From this R² on, a direction is said to tell the norm."""
 
 
-_OTHERS = {
-    pooling: labels.described for pooling, labels in POOLINGS.items() if labels.line and pooling is not Pooling.CLS
-}
-"""What is compared with [CLS], as it is called in a sentence."""
-
-
 READOUTS = {
     Readout.VECTOR: "whole vector",
     Readout.DIRECTION: "direction alone",
@@ -43,372 +37,6 @@ LINES = {(Pooling.CLS, readout): name for readout, name in READOUTS.items()} | {
 """The lines of the chart of R² by layer, in the order of their colours."""
 
 
-def answer(profile: Profile | None, experiment: Experiment) -> str:
-    """The answer in full, or what stands in its place, with the controls that are on named first."""
-    if profile is None:
-        return FITTING
-    return _with_controls(in_brief(profile, models.label(experiment.model), experiment.unit), experiment)
-
-
-def in_full(profile: Profile, experiment: Experiment) -> list[str]:
-    """All that the probes say, a paragraph each."""
-    return [answer(profile, experiment), *details(profile, experiment.unit)]
-
-
-def _with_controls(text: str, experiment: Experiment) -> str:
-    controls = [
-        *(["lengths shuffled across sentences"] if experiment.lengths is Lengths.SHUFFLED else []),
-        *(["random weights"] if models.Name.parse(experiment.model).untrained else []),
-    ]
-    if controls:
-        text = f"Control, with {' and '.join(controls)}: {text[0].lower()}{text[1:]}"
-    if experiment.near_duplicates is NearDuplicates.INDEPENDENT:
-        text += " Near-duplicates are not grouped, so probes may be tested on copies of what they were trained on."
-    return text
-
-
-def in_brief(profile: Profile, model: str, unit: str = "tokens") -> str:
-    """How far off a linear probe is after the best and the last layer: two sentences at most.
-
-    model: its label. unit: what lengths are counted in.
-    """
-    best = profile.best
-    if not_tested := untested(profile.n, profile.n_different, "whether a linear probe predicts the length"):
-        return not_tested
-    if best is None:
-        return _nothing_fitted(profile, model)
-    if known(best) < HARDLY:
-        return f"{_hardly(profile, best, model)} {_norm_at_most(profile)}".strip()
-    return f"{_whole(profile, best, model, unit)} {_last(profile, best, unit)}".strip()
-
-
-def details(profile: Profile, unit: str = "tokens") -> list[str]:
-    """What else the probes say, a paragraph each: norm and direction, other vectors, and what to keep in mind."""
-    best = profile.best
-    is_there = profile.n_different >= FEW_SENTENCES and best is not None and known(best) >= HARDLY
-    found = [
-        _norm_or_direction(profile, best, unit) if best and is_there else "",
-        _poolings(profile) if profile.n_different >= FEW_SENTENCES else _untested(profile),
-        _embedding(profile),
-        _few(profile),
-        _missing(profile),
-    ]
-    return [text for text in found if text]
-
-
-def _read(profile: Profile, model: str) -> str:
-    """What the probes read, with the model that it is of."""
-    return f"the vectors {model}" if profile.is_of_one_vector else f"the [CLS] vector of {model}"
-
-
-def _nothing_fitted(profile: Profile, model: str) -> str:
-    """The reason why no [CLS] vector gave an R², if there is one."""
-    last = profile.get(Pooling.CLS, None, Readout.VECTOR)
-    if last is None:
-        return f"How well a linear probe predicts length from {_read(profile, model)} is not known yet."
-    after = "" if profile.is_of_one_vector else " after any layer"
-    return f"No linear probe could be fitted to {_read(profile, model)}{after}. {last.problem}"
-
-
-def _hardly(profile: Profile, best: Reading, model: str) -> str:
-    """That no probe of [CLS] does well, as far as there are sentences enough to say so."""
-    done = " done so far" if so_far(profile) else ""
-    text = f"A linear probe hardly predicts the length of held-out sentences from {_read(profile, model)}"
-    text += f"{'' if profile.is_of_one_vector else ', after any layer'}{done}: {r_squared_of(best)} at best"
-    if is_few(profile.n_different, profile.width):
-        of = counted(profile.n, profile.n_different)
-        return f"{text}, but {of} are too few for {profile.width:,} dimensions to rule it out."
-    return f"{text}."
-
-
-def _whole(profile: Profile, best: Reading, model: str, unit: str) -> str:
-    """The layer whose vector predicts length best, and how far off it is."""
-    best_at = "" if profile.is_of_one_vector else f" best{so_far(profile)}{where(profile, best.layer)}"
-    return (
-        f"A linear probe of {_read(profile, model)} predicts the length of held-out sentences{best_at}: "
-        f"it misses by {off_by(best.error, unit)} on average, where guessing the mean length "
-        f"misses by {profile.guess_error:.1f} ({r_squared_of(best)})."
-    )
-
-
-def _last(profile: Profile, best: Reading, unit: str) -> str:
-    """How far off the probe is after the last layer, and a line on the norm alone."""
-    last, norm = (profile.get(Pooling.CLS, None, readout) for readout in (Readout.VECTOR, Readout.NORM))
-    if last is None or norm is None:
-        return ""
-    of_norm = _no_line(norm)
-    if norm.r_squared is not None:
-        of_norm = f"a straight line on the norm alone misses by {off_by(norm.error, unit)} ({r_squared_of(norm)})"
-    if best.layer == last.layer:
-        return f"{of_norm[:1].upper()}{of_norm[1:]}." if profile.is_of_one_vector else f"There, {of_norm}."
-    if last.r_squared is None:
-        return f"After the last layer no probe could be fitted: {last.problem[:1].lower()}{last.problem[1:]}"
-    return f"After the last layer it misses by {off_by(last.error, unit)} ({r_squared_of(last)}), and {of_norm}."
-
-
-def _norm_or_direction(profile: Profile, best: Reading, unit: str) -> str:
-    """What a line on the norm and a probe of the direction read after the best layer, and what that does not show."""
-    norm = profile.get(Pooling.CLS, best.layer, Readout.NORM)
-    direction = profile.get(Pooling.CLS, best.layer, Readout.DIRECTION)
-    if profile.is_of_one_vector:
-        return _direction(direction, best, unit)
-    at = place(profile, best.layer).capitalize()
-    if norm is None:
-        return ""
-    if direction is None:
-        return f"{at}, {_line_on_norm(norm)}."
-    if direction.r_squared is None:
-        return f"{at}, {_line_on_norm(norm)}. Its direction gives no R²: {direction.problem}"
-    text = (
-        f"{at}, a linear probe of the direction alone reads {_amount(direction, best)}: it misses by "
-        f"{off_by(direction.error, unit)} ({r_squared_of(direction)}). There, {_line_on_norm(norm)}."
-    )
-    return f"{text} {_norm_from_direction(direction)}".strip()
-
-
-def _direction(direction: Reading | None, best: Reading, unit: str) -> str:
-    """What a probe of the direction reads, where there is one vector and the line on its norm was told before."""
-    if direction is None:
-        return ""
-    if direction.r_squared is None:
-        return f"Its direction gives no R²: {direction.problem}"
-    text = f"A linear probe of the direction alone reads {_amount(direction, best)}: it misses by "
-    text += f"{off_by(direction.error, unit)} ({r_squared_of(direction)})."
-    return f"{text} {_norm_from_direction(direction)}".strip()
-
-
-def _amount(direction: Reading, best: Reading) -> str:
-    """How much a probe of the direction reads: more or less only where other sentences would say so too."""
-    way = clearly_beyond(direction, best)
-    if way > 0:
-        return "more than one of the whole vector"
-    return "less than one of the whole vector" if way < 0 else "about as much as one of the whole vector"
-
-
-def clearly_beyond(reading: Reading, cls: Reading) -> int:
-    """1 if a reading is clearly better than that of the whole [CLS] vector after the same layer, −1 if worse, else 0.
-
-    Where the interval of the difference is not known, R² have to be SIMILAR apart, or a quarter of a small one.
-    """
-    low, high = reading.beyond_cls or (np.nan, np.nan)
-    if not low <= high:
-        margin = min(SIMILAR, max(known(cls), 0) / 4)
-        low, high = known(reading) - known(cls) - margin, known(reading) - known(cls) + margin
-    is_clear = abs(known(reading) - known(cls)) >= _CLEAR
-    return (1 if low > 0 else -1 if high < 0 else 0) if is_clear else 0
-
-
-def _norm_from_direction(direction: Reading) -> str:
-    """Whether dividing by the norm took the norm out, as far as a linear probe can tell."""
-    value = direction.norm_r_squared
-    if value != value:
-        return ""
-    if value < HARDLY:
-        return f"A linear probe hardly reads the norm itself from the direction (R² {max(value, 0):.3f})."
-    if value < _TELLS_THE_NORM:
-        return f"A linear probe reads only some of the norm itself from the direction (R² {value:.3f})."
-    return (
-        f"That does not tell the two apart: a linear probe reads the norm itself from the direction as well (R² "
-        f"{r_squared(value, 4)})."
-    )
-
-
-def _line_on_norm(norm: Reading) -> str:
-    """What a line on the norm alone reads, and whether the norm varies at all, as a clause."""
-    if norm.r_squared is None:
-        return _no_line(norm)
-    varies = (
-        "" if norm.norm_sd >= SMALL_SPREAD * norm.norm_mean else f", though the norm barely varies ({_spread(norm)})"
-    )
-    return f"a straight line on the norm reads {r_squared_of(norm)}{varies}"
-
-
-def _no_line(norm: Reading) -> str:
-    """Why there is no line on the norm, as a clause."""
-    return clause(norm.problem)
-
-
-def _spread(norm: Reading) -> str:
-    return f"standard deviation {number(norm.norm_sd, digits=2)}, around a mean of {number(norm.norm_mean, digits=2)}"
-
-
-def _norm_at_most(profile: Profile) -> str:
-    """The most that a line on a norm of [CLS] reads, if no whole vector gives much."""
-    norms = [reading for reading in profile.line(Pooling.CLS, Readout.NORM) if reading]
-    defined = [reading for reading in norms if reading.r_squared is not None]
-    if not defined:
-        return ""
-    most = max(defined, key=known)
-    if known(most) < HARDLY or is_by_chance(most, profile.n_different):
-        return f"A straight line on its norm reads {r_squared_of(most)} at most."
-    return f"But{where(profile, most.layer)} {_line_on_norm(most)}, which a linear probe of the whole vector misses."
-
-
-def _poolings(profile: Profile) -> str:
-    """How a probe does on mean pooling and the pooler output, compared with [CLS] after the last layer."""
-    cls = profile.get(Pooling.CLS, None, Readout.VECTOR)
-    others = [(name, profile.get(pooling, None, Readout.VECTOR)) for pooling, name in _OTHERS.items()]
-    clauses = [f"{_compared(other, cls)} on {name} ({_said(other)})" for name, other in others if other and cls]
-    if cls is None or all(other is None or other.r_squared is None for _, other in others):
-        return ""
-    return f"Compared with [CLS] after the last layer ({_said(cls)}), a linear probe does {' and '.join(clauses)}."
-
-
-def _said(reading: Reading) -> str:
-    return "no R²" if reading.r_squared is None else r_squared_of(reading)
-
-
-def _compared(other: Reading, cls: Reading) -> str:
-    """How well a probe does on another vector, compared with [CLS]."""
-    if other.r_squared is None:
-        return "nothing"
-    if cls.r_squared is None:
-        return "hardly better than guessing" if other.r_squared < HARDLY else "better"
-    way = clearly_beyond(other, cls)
-    if way == 0 and max(other.r_squared, cls.r_squared) < HARDLY:
-        return "hardly better than guessing"
-    return {1: "better", 0: "about as well", -1: "worse"}[way]
-
-
-def _embedding(profile: Profile) -> str:
-    """Why [CLS] predicts nothing at the embedding layer of models where nothing of the sentence has reached it yet."""
-    vector = profile.get(Pooling.CLS, 0, Readout.VECTOR)
-    norm = profile.get(Pooling.CLS, 0, Readout.NORM)
-    if vector is None or norm is None or profile.n_different < FEW_SENTENCES or profile.is_of_one_vector:
-        return ""
-    if profile.guess_error == 0:  # all lengths are the same: that there is no R² says nothing of the vectors
-        return ""
-    if vector.r_squared is not None or not norm.norm_sd < SMALL_SPREAD * norm.norm_mean:
-        return ""
-    return (
-        "At the embedding layer, [CLS] is the same for every sentence: only its own embedding, its position and its "
-        "token type go into it."
-    )
-
-
-def _untested(profile: Profile) -> str:
-    """Why a probe could not be fitted to these few sentences, or that its figures say nothing."""
-    last = profile.get(Pooling.CLS, None, Readout.VECTOR)
-    if last is None:
-        return ""
-    return last.problem or f"The figures below are those of {counted(profile.n, profile.n_different)}, and say little."
-
-
-def _few(profile: Profile) -> str:
-    if profile.n_different < FEW_SENTENCES or profile.best is None:
-        return ""
-    if not is_few(profile.n_different, profile.width):
-        return ""
-    of = counted(profile.n, profile.n_different)
-    return f"{of} are few for vectors of {profile.width:,} dimensions: a probe may miss what it would find with more."
-
-
-def _missing(profile: Profile) -> str:
-    """What is still to come."""
-    if profile.is_complete:
-        return ""
-    return f"So far, {len(profile.readings)} of {len(profile.steps)} readings are done."
-
-
-_ALMOST_ALL, _MOST = 0.9, 0.75
-"""R² of a probe from which on length can be read, and below which it fades if it could be before."""
-
-_WHOLE = 0.5
-"""An error below this is none, as lengths are whole numbers: no length that is read to the token has faded."""
-
-
-def headline(profile: Profile | None, experiment: Experiment) -> str:
-    """The headline in at most 20 words: the first case that applies, with the controls that are on named first.
-
-    There is no verdict before the vector is read after all of its layers.
-    """
-    if profile is None or (profile.n_different >= FEW_SENTENCES and not profile.is_read(experiment.pooling)):
-        return FITTING
-    untrained = models.Name.parse(experiment.model).untrained
-    controls = [
-        *(["lengths shuffled"] if experiment.lengths is Lengths.SHUFFLED else []),
-        *(["random weights"] if untrained else []),
-    ]
-    text = _verdict(profile, experiment, is_control=bool(controls))
-    if not controls:
-        return text
-    lead = ", ".join(controls)
-    return f"{lead[:1].upper()}{lead[1:]}: {text[:1].lower()}{text[1:]}"
-
-
-def _verdict(profile: Profile, experiment: Experiment, *, is_control: bool) -> str:
-    pooling, unit = experiment.pooling, experiment.unit
-    best, last = profile.best_of(pooling), profile.get(pooling, None, Readout.VECTOR)
-    if profile.n_different < FEW_SENTENCES:
-        few = f"{counted(profile.n, profile.n_different)} {'is' if profile.n_different == 1 else 'are'} too few"
-        return f"Can’t tell: {few}." if profile.n else "Can’t tell: there are no sentences."
-    assert last is not None  # or there would be no verdict yet
-    if best is None:
-        return f"Can’t tell: {clause(last.problem)}."
-    is_found = known(best) >= HARDLY and stands_out(best)
-    misses = f"misses length by {_short(best.error)} {unit}"
-    is_of_one = profile.is_of_one_vector or pooling is Pooling.POOLER
-    if is_found and is_of_one:
-        lead = "Yes" if known(best) >= _ALMOST_ALL else in_words(known(best)).capitalize()
-        return f"{lead}: a linear probe {misses}."
-    if is_found and known(best) >= _ALMOST_ALL:
-        if _fades(best, last):
-            return (
-                f"Yes, but it fades:{_place(best)}, a linear probe misses length by only {_short(best.error)} {unit}."
-            )
-        return f"Yes, to the last layer: there a linear probe misses length by {_short(last.error)} {unit}."
-    if is_found and known(best) >= 0.25:
-        return f"{in_words(known(best)).capitalize()}: a linear probe {misses}{_place(best)}."
-    if is_found:
-        return f"A little:{_place(best)}, a linear probe beats guessing somewhat."
-    norms = [norm for norm in profile.line(pooling, Readout.NORM) if norm and norm.r_squared is not None]
-    if any(known(norm) >= HARDLY and not is_by_chance(norm, profile.n_different) for norm in norms):
-        return "A linear probe hardly finds it; a line on a norm does."
-    if is_few(profile.n_different, profile.width):
-        return f"Can’t tell: {counted(profile.n, profile.n_different)} are few for {profile.width:,} dimensions."
-    found = f"a linear probe finds almost no length in {vector(profile, pooling)}"
-    after = "" if is_of_one else ", after any layer"
-    return f"Hardly: {found}{after}." if is_control else f"Hardly: with this many sentences, {found}{after}."
-
-
-def _fades(best: Reading, last: Reading) -> bool:
-    """Whether length can be read less well after the last layer than after the best."""
-    if last.r_squared is None:
-        return True
-    return known(last) < _MOST or last.error >= max(2 * best.error, _WHOLE)
-
-
-def _short(error: float) -> str:
-    return "<0.1" if error < 0.05 else f"{error:.1f}"
-
-
-def _place(reading: Reading) -> str:
-    """After which layer, after a space."""
-    return " at the embeddings" if reading.layer == 0 else f" after layer {reading.layer}"
-
-
-def in_numbers(profile: Profile | None, experiment: Experiment) -> str:
-    """What stands below it: errors after the last layer and of a guess, R², and of how many sentences."""
-    if profile is None:
-        return ""
-    used = f"{counted(profile.n, profile.n_different)} under {experiment.length_cutoff} {cutoff_unit(experiment)}"
-    pooling = experiment.pooling
-    last = profile.get(pooling, None, Readout.VECTOR)
-    if profile.n_different < FEW_SENTENCES or profile.best_of(pooling) is None:
-        return used
-    norm = profile.get(pooling, None, Readout.NORM)
-    is_one = profile.is_of_one_vector or pooling is Pooling.POOLER
-    is_last, is_norm = last is not None and last.r_squared is not None, norm is not None and norm.r_squared is not None
-    parts = [
-        f"{_short(last.error)} {experiment.unit} after the last layer" if last and is_last and not is_one else "",
-        f"guessing {_short(profile.guess_error)}",
-        f"a line on the {'' if is_one else 'last '}norm {_short(norm.error)}" if norm and is_norm else "",
-        used,
-        "near-duplicates are not grouped" if experiment.near_duplicates is NearDuplicates.INDEPENDENT else "",
-    ]
-    return " · ".join(filter(None, parts))
-
-
 FITTING = "Fitting probes: the verdict comes when all are done."
 
 
@@ -419,6 +47,12 @@ about 0.35 with 1,000."""
 
 _BEST_OF_LAYERS = 9.5
 """The 0.998 quantile of chi-square of one degree of freedom: what the largest of 25 stays below in 95 of 100 cases."""
+
+_ALMOST_ALL, _MOST = 0.9, 0.75
+"""R² of a probe from which on length can be read, and below which it fades if it could be before."""
+
+_WHOLE = 0.5
+"""An error below this is none, as lengths are whole numbers: no length that is read to the token has faded."""
 
 
 def known(reading: Reading) -> float:
@@ -443,11 +77,6 @@ def place(profile: Profile, layer: int | None) -> str:
 def where(profile: Profile, layer: int | None) -> str:
     """The same after a space, or "" where there is one vector, from no known layer."""
     return "" if profile.is_of_one_vector else f" {place(profile, layer)}"
-
-
-def vector(profile: Profile, pooling: Pooling = Pooling.CLS) -> str:
-    """What the probes read, in a sentence."""
-    return "the vectors" if profile.is_of_one_vector else f"the {pooled(pooling)}"
 
 
 def clause(problem: str) -> str:
@@ -480,16 +109,6 @@ def untested(n: int, n_different: int, what: str) -> str:
     return f"Not tested: {counted(n, n_different)} {are} too few to tell {what}. It takes at least {FEW_SENTENCES}."
 
 
-def so_far(profile: Profile) -> str:
-    """That not all layers are read yet, if so."""
-    return " so far" if None in profile.line(Pooling.CLS, Readout.VECTOR) else ""
-
-
-def stands_out(reading: Reading) -> bool:
-    """False where other sentences might leave nothing of the R² of a probe, as far as its interval is known."""
-    return reading.interval is None or reading.interval[0] > 0
-
-
 def is_by_chance(reading: Reading, n_different: int) -> bool:
     """Whether the R² of a line, which is not held out, may be the best of many layers’ by chance.
 
@@ -501,3 +120,269 @@ def is_by_chance(reading: Reading, n_different: int) -> bool:
 def off_by(error: float, unit: str) -> str:
     """By how much lengths are off, in their unit."""
     return f"less than 0.1 {unit}" if error < 0.05 else f"{error:.1f} {unit}"
+
+
+def headline(profile: Profile | None, experiment: Experiment) -> str:
+    """The headline in at most 20 words: the first case that applies, with the controls that are on named first.
+
+    There is no verdict before the vector is read after all of its layers.
+    """
+    if profile is None or (profile.n_different >= FEW_SENTENCES and not profile.is_read(experiment.pooling)):
+        return FITTING
+    controls = [
+        *(["lengths shuffled"] if experiment.lengths is Lengths.SHUFFLED else []),
+        *(["random weights"] if models.Name.parse(experiment.model).untrained else []),
+    ]
+    text = _verdict(profile, experiment, is_control=bool(controls))
+    if not controls:
+        return text
+    lead = ", ".join(controls)
+    return f"{lead[:1].upper()}{lead[1:]}: {text[:1].lower()}{text[1:]}"
+
+
+def _verdict(profile: Profile, experiment: Experiment, *, is_control: bool) -> str:
+    pooling, unit = experiment.pooling, experiment.unit
+    best, last = profile.best_of(pooling), profile.get(pooling, None, Readout.VECTOR)
+    if profile.n_different < FEW_SENTENCES:
+        few = f"{counted(profile.n, profile.n_different)} {'is' if profile.n_different == 1 else 'are'} too few"
+        return f"Can’t tell: {few}." if profile.n else "Can’t tell: there are no sentences."
+    assert last is not None  # or there would be no verdict yet
+    if best is None:
+        return f"Can’t tell: {clause(last.problem)}."
+    # A probe stands out unless other sentences might leave nothing of its R², as far as its interval is known.
+    is_found = known(best) >= HARDLY and (best.interval is None or best.interval[0] > 0)
+    at_best = "at the embeddings" if best.layer == 0 else f"after layer {best.layer}"
+    misses = f"misses length by {_short(best.error)} {unit}"
+    is_of_one = profile.is_of_one_vector or pooling is Pooling.POOLER
+    if is_found and is_of_one:
+        lead = "Yes" if known(best) >= _ALMOST_ALL else in_words(known(best)).capitalize()
+        return f"{lead}: a linear probe {misses}."
+    if is_found and known(best) >= _ALMOST_ALL:
+        if last.r_squared is None or known(last) < _MOST or last.error >= max(2 * best.error, _WHOLE):
+            return f"Yes, but it fades: {at_best}, a linear probe misses length by only {_short(best.error)} {unit}."
+        return f"Yes, to the last layer: there a linear probe misses length by {_short(last.error)} {unit}."
+    if is_found and known(best) >= 0.25:
+        return f"{in_words(known(best)).capitalize()}: a linear probe {misses} {at_best}."
+    if is_found:
+        return f"A little: {at_best}, a linear probe beats guessing somewhat."
+    norms = [norm for norm in profile.line(pooling, Readout.NORM) if norm and norm.r_squared is not None]
+    if any(known(norm) >= HARDLY and not is_by_chance(norm, profile.n_different) for norm in norms):
+        return "A linear probe hardly finds it; a line on a norm does."
+    if is_few(profile.n_different, profile.width):
+        return f"Can’t tell: {counted(profile.n, profile.n_different)} are few for {profile.width:,} dimensions."
+    lead = "Hardly:" if is_control else "Hardly: with this many sentences,"
+    read = "the vectors" if profile.is_of_one_vector else f"the {pooled(pooling)}"
+    after = "" if is_of_one else ", after any layer"
+    return f"{lead} a linear probe finds almost no length in {read}{after}."
+
+
+def _short(error: float) -> str:
+    return "<0.1" if error < 0.05 else f"{error:.1f}"
+
+
+def in_numbers(profile: Profile | None, experiment: Experiment) -> str:
+    """What stands below it: errors after the last layer and of a guess, R², and of how many sentences."""
+    if profile is None:
+        return ""
+    used = f"{counted(profile.n, profile.n_different)} under {experiment.length_cutoff} {cutoff_unit(experiment)}"
+    pooling = experiment.pooling
+    if profile.n_different < FEW_SENTENCES or profile.best_of(pooling) is None:
+        return used
+    last, norm = (profile.get(pooling, None, readout) for readout in (Readout.VECTOR, Readout.NORM))
+    is_one = profile.is_of_one_vector or pooling is Pooling.POOLER
+    parts = [f"guessing {_short(profile.guess_error)}"]
+    if last and last.r_squared is not None and not is_one:
+        parts.insert(0, f"{_short(last.error)} {experiment.unit} after the last layer")
+    if norm and norm.r_squared is not None:
+        parts.append(f"a line on the {'' if is_one else 'last '}norm {_short(norm.error)}")
+    parts.append(used)
+    if experiment.near_duplicates is NearDuplicates.INDEPENDENT:
+        parts.append("near-duplicates are not grouped")
+    return " · ".join(parts)
+
+
+def answer(profile: Profile | None, experiment: Experiment) -> str:
+    """The answer in full, or what stands in its place, with the controls that are on named first."""
+    if profile is None:
+        return FITTING
+    text = _in_brief(profile, models.label(experiment.model), experiment.unit)
+    controls = [
+        *(["lengths shuffled across sentences"] if experiment.lengths is Lengths.SHUFFLED else []),
+        *(["random weights"] if models.Name.parse(experiment.model).untrained else []),
+    ]
+    if controls:
+        text = f"Control, with {' and '.join(controls)}: {text[0].lower()}{text[1:]}"
+    if experiment.near_duplicates is NearDuplicates.INDEPENDENT:
+        text += " Near-duplicates are not grouped, so probes may be tested on copies of what they were trained on."
+    return text
+
+
+def _in_brief(profile: Profile, model: str, unit: str) -> str:
+    """How far off a linear probe is after the best and the last layer: two sentences at most; model: its label."""
+    best = profile.best
+    if not_tested := untested(profile.n, profile.n_different, "whether a linear probe predicts the length"):
+        return not_tested
+    read = f"the vectors {model}" if profile.is_of_one_vector else f"the [CLS] vector of {model}"
+    after = "" if profile.is_of_one_vector else "after any layer"
+    if best is None:
+        last = profile.get(Pooling.CLS, None, Readout.VECTOR)
+        if last is None:
+            return f"How well a linear probe predicts length from {read} is not known yet."
+        return f"No linear probe could be fitted to {read}{after and f' {after}'}. {last.problem}"
+    so_far = " so far" if None in profile.line(Pooling.CLS, Readout.VECTOR) else ""
+    if known(best) < HARDLY:
+        text = f"A linear probe hardly predicts the length of held-out sentences from {read}{after and f', {after}'}"
+        text += f"{so_far and f' done{so_far}'}: {r_squared_of(best)} at best"
+        if is_few(profile.n_different, profile.width):
+            of = counted(profile.n, profile.n_different)
+            text += f", but {of} are too few for {profile.width:,} dimensions to rule it out"
+        return f"{text}. {_norm_at_most(profile)}".strip()
+    best_at = "" if profile.is_of_one_vector else f" best{so_far}{where(profile, best.layer)}"
+    text = (
+        f"A linear probe of {read} predicts the length of held-out sentences{best_at}: it misses by "
+        f"{off_by(best.error, unit)} on average, where guessing the mean length misses by "
+        f"{profile.guess_error:.1f} ({r_squared_of(best)})."
+    )
+    return f"{text} {_last(profile, best, unit)}".strip()
+
+
+def in_full(profile: Profile, experiment: Experiment) -> list[str]:
+    """All that the probes say, a paragraph each."""
+    return [answer(profile, experiment), *details(profile, experiment.unit)]
+
+
+def details(profile: Profile, unit: str = "tokens") -> list[str]:
+    """What else the probes say, a paragraph each: norm and direction, other vectors, and what to keep in mind."""
+    best, last = profile.best, profile.get(Pooling.CLS, None, Readout.VECTOR)
+    of = counted(profile.n, profile.n_different)
+    texts = []
+    if profile.n_different >= FEW_SENTENCES:
+        if best is not None and known(best) >= HARDLY:
+            texts.append(_norm_or_direction(profile, best, unit))
+        texts.append(_poolings(profile))
+    elif last is not None:
+        texts.append(last.problem or f"The figures below are those of {of}, and say little.")
+    vector, norm = (profile.get(Pooling.CLS, 0, readout) for readout in (Readout.VECTOR, Readout.NORM))
+    # If all lengths are the same, that there is no R² says nothing of the vectors.
+    is_tested = profile.n_different >= FEW_SENTENCES and not profile.is_of_one_vector and profile.guess_error != 0
+    if is_tested and vector and norm and vector.r_squared is None and norm.norm_sd < SMALL_SPREAD * norm.norm_mean:
+        texts.append(
+            "At the embedding layer, [CLS] is the same for every sentence: only its own embedding, its position and "
+            "its token type go into it."
+        )
+    if profile.n_different >= FEW_SENTENCES and best is not None and is_few(profile.n_different, profile.width):
+        texts.append(
+            f"{of} are few for vectors of {profile.width:,} dimensions: a probe may miss what it would find with more."
+        )
+    if not profile.is_complete:
+        texts.append(f"So far, {len(profile.readings)} of {len(profile.steps)} readings are done.")
+    return [text for text in texts if text]
+
+
+def _last(profile: Profile, best: Reading, unit: str) -> str:
+    """How far off the probe is after the last layer, and a line on the norm alone."""
+    last, norm = (profile.get(Pooling.CLS, None, readout) for readout in (Readout.VECTOR, Readout.NORM))
+    if last is None or norm is None:
+        return ""
+    of_norm = clause(norm.problem)
+    if norm.r_squared is not None:
+        of_norm = f"a straight line on the norm alone misses by {off_by(norm.error, unit)} ({r_squared_of(norm)})"
+    if best.layer == last.layer:
+        return f"{of_norm[:1].upper()}{of_norm[1:]}." if profile.is_of_one_vector else f"There, {of_norm}."
+    if last.r_squared is None:
+        return f"After the last layer no probe could be fitted: {last.problem[:1].lower()}{last.problem[1:]}"
+    return f"After the last layer it misses by {off_by(last.error, unit)} ({r_squared_of(last)}), and {of_norm}."
+
+
+def _norm_or_direction(profile: Profile, best: Reading, unit: str) -> str:
+    """What a line on the norm and a probe of the direction read after the best layer, and what that does not show.
+
+    Of one vector the line on its norm was told before.
+    """
+    norm, direction = (profile.get(Pooling.CLS, best.layer, readout) for readout in (Readout.NORM, Readout.DIRECTION))
+    is_one, at = profile.is_of_one_vector, place(profile, best.layer).capitalize()
+    if norm is None and not is_one:
+        return ""
+    of_norm = "" if is_one or norm is None else _line_on_norm(norm)
+    if direction is None or direction.r_squared is None:
+        lead = f"{at}, {of_norm}." if of_norm else ""
+        return f"{lead} Its direction gives no R²: {direction.problem}".strip() if direction else lead
+    how_much = {1: "more than one", 0: "about as much as one", -1: "less than one"}[clearly_beyond(direction, best)]
+    text = "A linear probe" if is_one else f"{at}, a linear probe"
+    text += f" of the direction alone reads {how_much} of the whole vector: it misses by "
+    text += f"{off_by(direction.error, unit)} ({r_squared_of(direction)})."
+    text += of_norm and f" There, {of_norm}."
+    value = direction.norm_r_squared
+    if np.isnan(value):
+        return text
+    if value < HARDLY:
+        return f"{text} A linear probe hardly reads the norm itself from the direction (R² {max(value, 0):.3f})."
+    if value < _TELLS_THE_NORM:
+        return f"{text} A linear probe reads only some of the norm itself from the direction (R² {value:.3f})."
+    return (
+        f"{text} That does not tell the two apart: a linear probe reads the norm itself from the direction as well (R² "
+        f"{r_squared(value, 4)})."
+    )
+
+
+def _poolings(profile: Profile) -> str:
+    """How a probe does on mean pooling and the pooler output, compared with [CLS] after the last layer."""
+    cls = profile.get(Pooling.CLS, None, Readout.VECTOR)
+    if cls is None:
+        return ""
+    clauses, is_any = [], False
+    for pooling, labels in POOLINGS.items():
+        other = profile.get(pooling, None, Readout.VECTOR) if labels.line and pooling is not Pooling.CLS else None
+        if other is None:
+            continue
+        how = "nothing"
+        if other.r_squared is not None:
+            is_any = True
+            way = None if cls.r_squared is None else clearly_beyond(other, cls)
+            how = {1: "better", 0: "about as well", -1: "worse", None: "better"}[way]
+            if not way and max(other.r_squared, cls.r_squared or 0.0) < HARDLY:
+                how = "hardly better than guessing"
+        clauses.append(f"{how} on {labels.described} ({_said(other)})")
+    if not is_any:
+        return ""
+    return f"Compared with [CLS] after the last layer ({_said(cls)}), a linear probe does {' and '.join(clauses)}."
+
+
+def _said(reading: Reading) -> str:
+    return "no R²" if reading.r_squared is None else r_squared_of(reading)
+
+
+def clearly_beyond(reading: Reading, cls: Reading) -> int:
+    """1 if a reading is clearly better than that of the whole [CLS] vector after the same layer, −1 if worse, else 0.
+
+    Where the interval of the difference is not known, R² have to be SIMILAR apart, or a quarter of a small one.
+    """
+    low, high = reading.beyond_cls or (np.nan, np.nan)
+    if not low <= high:
+        margin = min(SIMILAR, max(known(cls), 0) / 4)
+        low, high = known(reading) - known(cls) - margin, known(reading) - known(cls) + margin
+    is_clear = abs(known(reading) - known(cls)) >= _CLEAR
+    return (1 if low > 0 else -1 if high < 0 else 0) if is_clear else 0
+
+
+def _line_on_norm(norm: Reading) -> str:
+    """What a line on the norm alone reads, and whether the norm varies at all, as a clause."""
+    if norm.r_squared is None:
+        return clause(norm.problem)
+    text = f"a straight line on the norm reads {r_squared_of(norm)}"
+    if norm.norm_sd >= SMALL_SPREAD * norm.norm_mean:
+        return text
+    sd, mean = (number(value, digits=2) for value in (norm.norm_sd, norm.norm_mean))
+    return f"{text}, though the norm barely varies (standard deviation {sd}, around a mean of {mean})"
+
+
+def _norm_at_most(profile: Profile) -> str:
+    """The most that a line on a norm of [CLS] reads, if no whole vector gives much."""
+    norms = [reading for reading in profile.line(Pooling.CLS, Readout.NORM) if reading]
+    defined = [reading for reading in norms if reading.r_squared is not None]
+    if not defined:
+        return ""
+    most = max(defined, key=known)
+    if known(most) < HARDLY or is_by_chance(most, profile.n_different):
+        return f"A straight line on its norm reads {r_squared_of(most)} at most."
+    return f"But{where(profile, most.layer)} {_line_on_norm(most)}, which a linear probe of the whole vector misses."
