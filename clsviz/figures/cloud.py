@@ -1,7 +1,7 @@
 """The main picture: the cloud of sentences, or their density, with the line and everything that can lie over it."""
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -55,6 +55,9 @@ _ROOM = 0.06
 """Of the range of norms, what the axis shows beyond: a little more than Plotly leaves for points by itself."""
 
 
+HOVER = "%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.5g}}"
+
+
 @dataclass(frozen=True)
 class Axes:
     """The title of the vertical axis, the reach, unit and title of the horizontal one, and what the zoom is kept for.
@@ -77,43 +80,39 @@ class Picture(go.Figure):  # type: ignore[misc]
     check and copy them one by one, and for 100,000 points that takes longer than everything else together.
     """
 
+    labels: Labels = np.empty(0, dtype=object)
+    density: Density | None = None
+    axes: Axes = Axes()
+
     def __init__(self, points: Points, axes: Axes, palette: Palette, density: Density | None = None) -> None:
         below = [] if density is None else [heat_map(density)]  # Plotly prefers the last for its hover label
-        super().__init__([*below, *_cloud(points, palette, axes.unit, is_sample=density is not None)])
-        self._labels, self._density, self._axes = points.labels, density, axes
+        n, is_sample = len(points.labels), density is not None
+        opacity = _SAMPLED["opacity"] if is_sample else float(np.clip(20 / max(n, 1) ** 0.5, 0.08, 0.7))
+        size = _SAMPLED["size"] if is_sample else 5 if n <= MOST_IN_FULL else 4
+        cloud = go.Scattergl(
+            x=points.lengths.astype(np.min_scalar_type(int(points.lengths.max(initial=0)))),
+            y=points.norms.astype(np.float32),
+            mode="markers",
+            marker={"size": size, "color": palette.summary if is_sample else palette.points, "opacity": opacity},
+            unselected={"marker": {"opacity": opacity / 3}},
+            selected={"marker": {"opacity": max(opacity, 0.6), "size": 7}},
+            hovertemplate=f"{HOVER.format(unit=axes.unit)}<extra></extra>",
+        )
+        super().__init__([*below, *([cloud] if n else [])])
+        self.labels, self.density, self.axes = points.labels, density, axes
 
     @property
     def cloud(self) -> int:
-        """Which of its traces are the points."""
-        return 0 if self._density is None else 1
-
-    @property
-    def has_cloud(self) -> bool:
-        """Whether there are any."""
-        return len(self._labels) > 0
-
-    @property
-    def labels(self) -> Labels:
-        """Those of the points."""
-        return self._labels
-
-    @property
-    def density(self) -> Density | None:
-        """What lies below the points."""
-        return self._density
-
-    @property
-    def axes(self) -> Axes:
-        """What its axes mean."""
-        return self._axes
+        """Which of its traces are the points, or would be."""
+        return 0 if self.density is None else 1
 
     def to_dict(self) -> dict[str, Any]:
         """The figure as plain data."""
         plain = self.without_labels()
-        if self._density is not None:
-            plain["data"][0] |= cells(self._density, self._axes.unit)
-        if self.has_cloud:
-            plain["data"][self.cloud]["text"] = self._labels.tolist()
+        if self.density is not None:
+            plain["data"][0] |= cells(self.density, self.axes.unit)
+        if len(self.labels):
+            plain["data"][self.cloud]["text"] = self.labels.tolist()
         return plain
 
     def without_labels(self) -> dict[str, Any]:
@@ -147,9 +146,17 @@ def scatter(
     place of groups.
     """
     figure = Picture(points, axes, palette, density)
-    whole = points if density is None else _ends(density)
+    cloud = figure.data[figure.cloud] if len(points.labels) else None
+    whole = points
+    if density is not None:  # two points between whose lengths and norms all sentences lie
+        lengths = np.array([density.lengths[0], density.lengths[-1] + density.step - 1], np.int32)
+        whole = Points(np.empty(0, dtype=object), lengths, density.edges[[0, -1]].astype(np.float32))
     if fit is not None:
-        _tell_residuals(figure, points, fit, axes.unit)
+        if cloud:
+            cloud.update(
+                customdata=(points.norms - fit.predict(points.lengths)).astype(np.float32),
+                hovertemplate=f"{HOVER.format(unit=axes.unit)}<br>%{{customdata:+.3g}} off the line<extra></extra>",
+            )
         add_line(figure, fit, whole, palette, own)
     if quantiles is not None and len(whole.norms):
         add_quantiles(figure, quantiles, whole, palette)
@@ -159,34 +166,26 @@ def scatter(
         figure.add_trace(ranges(slices, palette, axes.unit))
     if groups is not None:
         colours = Colours(groups.astype(np.int8), [(0, palette.points), (1, palette.other)], 0, 1)
-    if colours is not None:
-        _colour(figure, colours)
+    if colours is not None and cloud:
+        look = {"cmin": colours.low, "cmax": colours.high, "showscale": False} | ({} if density is None else _COLOURED)
+        cloud.marker.update(color=colours.values, colorscale=[[*step] for step in colours.scale], **look)
     if own is not None and len(own.labels):
         norms = np.concatenate([whole.norms, own.norms, least_range(whole.norms) if len(whole.norms) else []])
         add_own(figure, own, palette, axes.unit, own_name, (axes.longest + 1, float(np.ptp(norms))))
-    _arrange(figure, whole, axes, palette)
-    _bound(figure, whole if own is None else _both(whole, own), axes)
-    if density is not None:
-        _arrange_density(figure, density, palette, own)
+    _arrange(figure, whole, palette, own)
     if selected is not None and (len(selected) or density is not None):
-        _mark(figure, points, selected, palette)
+        if cloud:
+            cloud.selectedpoints = selected.tolist()  # Plotly reads no other arrays here
+        if 0 < len(selected) <= _MOST_RINGED:
+            figure.add_trace(rings(palette).update(x=points.lengths[selected], y=points.norms[selected]))
     if not len(whole.norms) and own is None:  # tick labels would mean nothing on an empty axis
         figure.update_layout(yaxis={"range": [0, 1], "showticklabels": False})
     return figure
 
 
-def _tell_residuals(figure: Picture, points: Points, fit: "Fit", unit: str) -> None:
-    """How far a point is off the line, where the pointer is on it."""
-    hover = HOVER.format(unit=unit)
-    if figure.has_cloud:
-        figure.data[figure.cloud].update(
-            customdata=(points.norms - fit.predict(points.lengths)).astype(np.float32),
-            hovertemplate=f"{hover}<br>%{{customdata:+.3g}} off the line<extra></extra>",
-        )
-
-
-def _arrange(figure: Picture, whole: Points, axes: Axes, palette: Palette) -> None:
-    """The axes, and the histograms beside them."""
+def _arrange(figure: Picture, whole: Points, palette: Palette, own: Points | None) -> None:
+    """The axes, the histograms beside them, and the bar of colours of a density."""
+    axes, density = figure.axes, figure.density
     figure.update_layout(
         xaxis={
             "title": axes.length_title or f"Sentence length (in {axes.unit})",
@@ -206,55 +205,29 @@ def _arrange(figure: Picture, whole: Points, axes: Axes, palette: Palette) -> No
         overwrite=True,  # as in `arrange`
     )
     if len(whole.norms):
-        of = marginals(whole, least_range(whole.norms)) if figure.density is None else marginals_of(figure.density)
+        of = marginals(whole, least_range(whole.norms)) if density is None else marginals_of(density)
         add_marginals(figure, of, palette, axes.unit)
     if len(axes.zoom) == 4:
         figure.update_layout(xaxis={"range": axes.zoom[:2]}, yaxis={"range": axes.zoom[2:]})
-
-
-def _both(points: Points, own: Points) -> Points:
-    lengths, norms = np.append(points.lengths, own.lengths), np.append(points.norms, own.norms)
-    return Points(np.append(points.labels, own.labels), lengths, norms)
-
-
-def _bound(figure: go.Figure, whole: Points, axes: Axes) -> None:
-    """Keep the axes where sentences can be: no length is negative, and norms far from all are of no use."""
-    # Of the cloud alone: those of the counts beside it are others.
-    figure.layout.xaxis.update(minallowed=0, maxallowed=max(axes.longest, int(whole.lengths.max(initial=0))) + 1)
-    if len(whole.norms):
-        around = [*least_range(whole.norms), float(whole.norms.min()), float(whole.norms.max())]
+    lengths, norms = whole.lengths, whole.norms
+    if own is not None:
+        lengths, norms = np.append(lengths, own.lengths), np.append(norms, own.norms)
+    # No length is negative, and norms far from all are of no use; the counts beside the cloud have axes of their own.
+    figure.layout.xaxis.update(minallowed=0, maxallowed=max(axes.longest, int(lengths.max(initial=0))) + 1)
+    if len(norms):
+        around = [*least_range(norms), float(norms.min()), float(norms.max())]
         room = max(around) - min(around)
         figure.layout.yaxis.update(minallowed=min(around) - room, maxallowed=max(around) + room)
-
-
-def _ends(density: Density) -> Points:
-    """Two points between whose lengths and norms all sentences of a density lie."""
-    lengths = np.array([density.lengths[0], density.lengths[-1] + density.step - 1], np.int32)
-    return Points(np.empty(0, dtype=object), lengths, density.edges[[0, -1]].astype(np.float32))
-
-
-def _arrange_density(figure: go.Figure, density: Density, palette: Palette, own: Points | None) -> None:
-    """The bar of colours, and an axis that shows all norms also while what is drawn is made for a part of them.
-
-    Else it would jump when a visitor who has zoomed in goes back.
-    """
-    norms = [density.edges[0], density.edges[-1], *([] if own is None else own.norms.tolist())]
-    low, high = min(norms), max(norms)
-    room = _ROOM * (high - low)
-    figure.update_layout(
-        coloraxis=colour_axis(density, palette),
-        hoverdistance=_NEAR,
-        margin={**MARGIN, "r": room_for_bar(density)},
-        yaxis={"autorangeoptions": {"include": [low - room, high + room]}},
-    )
-
-
-def _mark(figure: Picture, points: Points, selected: NDArray[np.intp], palette: Palette) -> None:
-    """Let the selected points stand out; a few of them get rings."""
-    if figure.has_cloud:
-        figure.data[figure.cloud].selectedpoints = selected.tolist()  # Plotly reads no other arrays here
-    if 0 < len(selected) <= _MOST_RINGED:
-        figure.add_trace(rings(palette).update(x=points.lengths[selected], y=points.norms[selected]))
+    if density is not None:
+        # All norms are shown also while what is drawn is made for a part: else the axis jumps when one zooms out.
+        ends = [density.edges[0], density.edges[-1], *([] if own is None else own.norms.tolist())]
+        room = _ROOM * (max(ends) - min(ends))
+        figure.update_layout(
+            coloraxis=colour_axis(density, palette),
+            hoverdistance=_NEAR,
+            margin={**MARGIN, "r": room_for_bar(density)},
+            yaxis={"autorangeoptions": {"include": [min(ends) - room, max(ends) + room]}},
+        )
 
 
 def empty(axes: Axes) -> Picture:
@@ -268,37 +241,6 @@ def to_html(figure: go.Figure) -> str:
     figure.update_layout(template="plotly_white", height=560, spikedistance=0)
     markup: str = figure.to_html(full_html=False, include_plotlyjs=True, config={"displaylogo": False})
     return markup
-
-
-def _cloud(points: Points, palette: Palette, unit: str, *, is_sample: bool) -> Iterator[go.Scattergl]:
-    n = max(len(points.labels), 1)
-    opacity = _SAMPLED["opacity"] if is_sample else float(np.clip(20 / n**0.5, 0.08, 0.7))
-    size = _SAMPLED["size"] if is_sample else 5 if n <= MOST_IN_FULL else 4
-    colour = palette.summary if is_sample else palette.points
-    kind = np.min_scalar_type(int(points.lengths.max(initial=0)))
-    if len(points.labels):
-        yield go.Scattergl(
-            x=points.lengths.astype(kind),
-            y=points.norms.astype(np.float32),
-            mode="markers",
-            marker={"size": size, "color": colour, "opacity": opacity},
-            unselected={"marker": {"opacity": opacity / 3}},
-            selected={"marker": {"opacity": max(opacity, 0.6), "size": 7}},
-            hovertemplate=f"{HOVER.format(unit=unit)}<extra></extra>",
-        )
-
-
-def _colour(figure: Picture, colours: Colours) -> None:
-    """Give every point its own colour."""
-    look = {"cmin": colours.low, "cmax": colours.high, "showscale": False}
-    if figure.density is not None:
-        look |= _COLOURED
-    if figure.has_cloud:
-        scale = [[*step] for step in colours.scale]
-        figure.data[figure.cloud].marker.update(color=colours.values, colorscale=scale, **look)
-
-
-HOVER = "%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.5g}}"
 
 
 _ROOM_OF_BAND = 0.08
@@ -512,10 +454,7 @@ def plotly_script() -> str:
 
 def plain_json(figure: go.Figure) -> str:
     """A figure without its template: the browser has that of the theme."""
-    return _json(figure.to_dict())
-
-
-def _json(plain: dict[str, Any]) -> str:
+    plain = figure.to_dict()
     plain["layout"].pop("template", None)
     text: str = plotly.io.json.to_json_plotly(plain)
     return text
@@ -528,12 +467,13 @@ def sent(figure: Picture, numbers: NDArray[np.intp], fit: "Fit | None" = None, *
     there is none. has_labels: whether the labels of the points are in it.
     """
     plain = figure.without_labels()
-    cloud = plain["data"][figure.cloud] if figure.has_cloud else {}
-    cloud.pop("customdata", None)
+    has_cloud = len(figure.labels) > 0
+    if has_cloud:
+        plain["data"][figure.cloud].pop("customdata", None)
     is_drawn = np.zeros(numbers[-1] + 1 if len(numbers) else 0, dtype=bool)
     is_drawn[numbers] = True
     plain["sent"] = {
-        "cloud": figure.cloud if figure.has_cloud else -1,
+        "cloud": figure.cloud if has_cloud else -1,
         "is_drawn": base64.b64encode(np.packbits(is_drawn, bitorder="little").tobytes()).decode(),
         "line": fit and {"intercept": fit.intercept, "slope": fit.slope},
         "labels": figure.labels.tolist() if has_labels else None,
@@ -544,4 +484,6 @@ def sent(figure: Picture, numbers: NDArray[np.intp], fit: "Fit | None" = None, *
         of_lengths, of_norms = labels(figure.density, figure.axes.unit)
         counts = figure.density.counts.T.tolist()
         plain["sent"]["density"] = {"counts": counts, "lengths": of_lengths, "norms": of_norms}
-    return _json(plain)
+    plain["layout"].pop("template", None)
+    text: str = plotly.io.json.to_json_plotly(plain)
+    return text
