@@ -28,7 +28,6 @@ from .density import is_dense as is_dense
 from .density import n_sampled as n_sampled
 from .layers import small_multiples as small_multiples
 from .layers import thumbnail as thumbnail
-from .lines import HEIGHT_OF_ERRORS as HEIGHT_OF_ERRORS
 from .lines import cutoff_lines as cutoff_lines
 from .lines import error_lines as error_lines
 from .lines import errors_by_layer as errors_by_layer

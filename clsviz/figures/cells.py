@@ -1,7 +1,6 @@
 """Tables drawn as coloured cells with a number in each, and vectors on two principal components."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -39,35 +38,14 @@ def heat_map(
     """
     cells = np.asarray(values, float).reshape(len(rows), len(columns))
     defined = np.isfinite(cells)
-    texts = _formatted(cells, value_format)
-    figure = _cells(cells, texts, palette, zmin, zmax)
-    places = np.argwhere(np.full(cells.shape, True))
-    hover = [
-        f"{hover_label(rows[row], 1)}<br>{column_title.lower()} {hover_label(columns[column], 1)}<br>"
-        + (texts[row, column] if defined[row, column] else "undefined")
-        for row, column in places
-    ]
-    figure.add_trace(_targets(places, hover))
-    if marked is not None:
-        row, column = marked
-        frame = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
-        figure.add_shape(type="rect", **frame, line={"color": palette.line, "width": 2.5})
-    _label_cells(
-        figure,
-        [short_name(name).replace(" ", "<br>", 1) for name in rows],
-        [short_name(name) for name in columns],
-        column_title,
-    )
-    return figure.update_layout(height=_HEIGHT * len(rows) + 70)
-
-
-def _cells(cells: Floats, texts: NDArray[np.str_], palette: Palette, zmin: float, zmax: float) -> go.Figure:
-    """The cells themselves; a leading zero is left out so that numbers fit a phone."""
+    texts = np.full(cells.shape, "", dtype=object)
+    texts[defined] = [format(cell, value_format).replace("-", "−") for cell in cells[defined]]
+    # A leading zero is left out so that numbers fit a phone.
     short = [
         [text.replace("0.", ".", 1) if text.lstrip("−").startswith("0.") else text for text in row] for row in texts
     ]
     fits_a_phone = max((len(text) for row in short for text in row), default=0) * cells.shape[1] <= _MOST_CHARACTERS
-    return go.Figure(
+    figure = go.Figure(
         go.Heatmap(
             z=cells,
             text=short,
@@ -82,12 +60,14 @@ def _cells(cells: Floats, texts: NDArray[np.str_], palette: Palette, zmin: float
             hoverinfo="skip",
         )
     )
-
-
-def _targets(places: NDArray[np.intp], hover: list[str]) -> go.Scatter:
-    """Invisible points, one per cell, because Plotly cannot select cells; small, so that each cell's own is nearest."""
+    places = np.argwhere(np.full(cells.shape, True))
+    hover = [
+        f"{hover_label(rows[row], 1)}<br>{column_title.lower()} {hover_label(columns[column], 1)}<br>"
+        + (texts[row, column] if defined[row, column] else "undefined")
+        for row, column in places
+    ]
     unseen = {"marker": {"opacity": 0}}
-    return go.Scatter(
+    figure.add_scatter(  # a point per cell, as Plotly cannot select cells; small, so that each cell's own is nearest
         x=places[:, 1],
         y=places[:, 0],
         customdata=places.tolist(),  # an array would come back from the browser as a mapping
@@ -98,29 +78,26 @@ def _targets(places: NDArray[np.intp], hover: list[str]) -> go.Scatter:
         unselected=unseen,
         hovertemplate="%{text}<extra></extra>",
     )
-
-
-def _label_cells(figure: go.Figure, rows: list[str], columns: list[str], column_title: str) -> None:
+    if marked is not None:
+        row, column = marked
+        frame = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
+        figure.add_shape(type="rect", **frame, line={"color": palette.line, "width": 2.5})
     quiet = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
-    step = label_step(len(columns))
-    figure.update_layout(
+    step, n_rows, n_columns = label_step(len(columns)), len(rows), len(columns)
+    return figure.update_layout(
         xaxis=quiet
-        | {"title": column_title, "range": [-0.5, len(columns) - 0.5], "tickangle": 0}
-        | {"tickvals": list(range(0, len(columns), step)), "ticktext": columns[::step]},
-        yaxis=quiet | {"range": [len(rows) - 0.5, -0.5], "tickvals": list(range(len(rows))), "ticktext": rows},
+        | {"title": column_title, "range": [-0.5, n_columns - 0.5], "tickangle": 0}
+        | {"tickvals": list(range(0, n_columns, step)), "ticktext": [short_name(name) for name in columns[::step]]},
+        yaxis=quiet
+        | {"range": [n_rows - 0.5, -0.5], "tickvals": list(range(n_rows))}
+        | {"ticktext": [short_name(name).replace(" ", "<br>", 1) for name in rows]},
         showlegend=False,
         hovermode="closest",
         hoverdistance=-1,  # the whole cell, however large
         hoverlabel={"align": "left"},
         margin={"l": 8, "r": 8, "t": 32, "b": 8},
+        height=_HEIGHT * n_rows + 70,
     )
-
-
-def _formatted(cells: Floats, value_format: str) -> NDArray[np.str_]:
-    texts = [
-        [format(cell, value_format).replace("-", "−") if np.isfinite(cell) else "" for cell in row] for row in cells
-    ]
-    return np.array(texts, dtype=str).reshape(cells.shape)
 
 
 _MOST_DIGITS = 4
@@ -130,9 +107,7 @@ _MOST_DIGITS = 4
 def length_map(cosines: NDArray[np.float64], spans: Sequence[str], palette: Palette, unit: str = "tokens") -> go.Figure:
     """The mean cosine of two sentences, float64 (n, n), by the spans of length that they are in: coloured cells."""
     low, high = float(cosines.min()), float(cosines.max())
-    digits = 2
-    while digits < _MOST_DIGITS and high - low < 10 ** (1 - digits):
-        digits += 1
+    digits = next((n for n in range(2, _MOST_DIGITS) if high - low >= 10 ** (1 - n)), _MOST_DIGITS)
     figure = heat_map(
         cosines,
         spans,
@@ -176,6 +151,19 @@ def projection(
 
     shares: of the variance, which the two axes hold. selected: which points are, intp (n,).
     """
+    longest = int(lengths.max(initial=1))
+    first, last = int(lengths.min(initial=longest)), longest
+    if len(lengths):
+        last = max(first + 1, int(np.quantile(lengths, _LONGEST)))
+    ticks = np.unique(np.linspace(first, last, 4).round().astype(int)).tolist()
+    bar = {
+        "title": {"text": f"Length<br>({unit})", "side": "top"},
+        "thickness": 12,
+        "len": 0.9,
+        "outlinewidth": 0,
+        "tickvals": ticks,
+        "ticktext": [*map(str, ticks[:-1]), f"{ticks[-1]}+" if longest > last else str(ticks[-1])],
+    }
     outline = {"width": 0.5, "color": f"{palette.summary}60"}  # the ends of the scale are near those of the themes
     figure = go.Figure(
         go.Scattergl(
@@ -189,13 +177,19 @@ def projection(
                 "color": lengths,
                 "opacity": 0.8,
                 "line": outline,
-                **_scale(lengths, unit),
+                "colorscale": _COLOURS,
+                "cmin": first,
+                "cmax": last,
+                "colorbar": bar,
             },
             hovertemplate=f"%{{text}}<br>%{{customdata}} {unit}<extra></extra>",
         )
     )
     stand_out(figure.data[0], selected)
-    names = [f"Principal component {at} ({_percent(share)} of variance)" for at, share in enumerate(shares, 1)]
+    names = [
+        f"Principal component {at} ({share:.{0 if share >= 0.1 else 1}%} of variance)"
+        for at, share in enumerate(shares, 1)
+    ]
     figure.update_layout(
         xaxis={"title": names[0], "zeroline": False},
         yaxis={"title": names[1], "zeroline": False},
@@ -205,24 +199,3 @@ def projection(
         margin={"l": 8, "r": 8, "t": 32, "b": 8},
     )
     return figure
-
-
-def _scale(lengths: NDArray[np.int32], unit: str) -> dict[str, Any]:
-    """The colours that lengths have, and the bar that says so."""
-    longest = int(lengths.max(initial=1))
-    first, last = int(lengths.min(initial=longest)), longest
-    if len(lengths):
-        last = max(first + 1, int(np.quantile(lengths, _LONGEST)))
-    bar = {
-        "title": {"text": f"Length<br>({unit})", "side": "top"},
-        "thickness": 12,
-        "len": 0.9,
-        "outlinewidth": 0,
-        "tickvals": (ticks := np.unique(np.linspace(first, last, 4).round().astype(int)).tolist()),
-        "ticktext": [*map(str, ticks[:-1]), f"{ticks[-1]}+" if longest > last else str(ticks[-1])],
-    }
-    return {"colorscale": _COLOURS, "cmin": first, "cmax": last, "colorbar": bar}
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"

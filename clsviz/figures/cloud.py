@@ -152,7 +152,7 @@ def scatter(
         lengths = np.array([density.lengths[0], density.lengths[-1] + density.step - 1], np.int32)
         whole = Points(np.empty(0, dtype=object), lengths, density.edges[[0, -1]].astype(np.float32))
     if fit is not None:
-        if cloud:
+        if cloud is not None:
             cloud.update(
                 customdata=(points.norms - fit.predict(points.lengths)).astype(np.float32),
                 hovertemplate=f"{HOVER.format(unit=axes.unit)}<br>%{{customdata:+.3g}} off the line<extra></extra>",
@@ -166,7 +166,7 @@ def scatter(
         figure.add_trace(ranges(slices, palette, axes.unit))
     if groups is not None:
         colours = Colours(groups.astype(np.int8), [(0, palette.points), (1, palette.other)], 0, 1)
-    if colours is not None and cloud:
+    if colours is not None and cloud is not None:
         look = {"cmin": colours.low, "cmax": colours.high, "showscale": False} | ({} if density is None else _COLOURED)
         cloud.marker.update(color=colours.values, colorscale=[[*step] for step in colours.scale], **look)
     if own is not None and len(own.labels):
@@ -174,7 +174,7 @@ def scatter(
         add_own(figure, own, palette, axes.unit, own_name, (axes.longest + 1, float(np.ptp(norms))))
     _arrange(figure, whole, palette, own)
     if selected is not None and (len(selected) or density is not None):
-        if cloud:
+        if cloud is not None:
             cloud.selectedpoints = selected.tolist()  # Plotly reads no other arrays here
         if 0 < len(selected) <= _MOST_RINGED:
             figure.add_trace(rings(palette).update(x=points.lengths[selected], y=points.norms[selected]))

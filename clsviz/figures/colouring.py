@@ -100,17 +100,15 @@ def traces(key: Key) -> list[dict[str, Any]]:
         }
         for name, n, colour in key.names
     ]
-    return named if key.ends is None else [*named, _scale(key.title, key.ends)]
-
-
-def _scale(title: str, ends: tuple[float, float]) -> dict[str, Any]:
-    low, high = ends
+    if key.ends is None:
+        return named
+    low, high = key.ends
     bar = {
         **_BELOW,
         "orientation": "h",
         "len": 0.45,
         "thickness": 9,
-        "title": {"text": short_name(title, 2 * LONGEST_NAME), "side": "top"},
+        "title": {"text": short_name(key.title, 2 * LONGEST_NAME), "side": "top"},
         "outlinewidth": 0,
         "nticks": 5,
     }
@@ -122,7 +120,7 @@ def _scale(title: str, ends: tuple[float, float]) -> dict[str, Any]:
         "showscale": True,
         "colorbar": bar,
     }
-    return {**_NOWHERE, "showlegend": False, "marker": colours}
+    return [*named, {**_NOWHERE, "showlegend": False, "marker": colours}]
 
 
 def layout(key: Key) -> dict[str, Any]:

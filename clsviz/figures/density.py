@@ -199,13 +199,12 @@ def cells(density: Density, unit: str) -> dict[str, list[list[Any]]]:
     for norms, counts in zip(of_norms, density.counts.T.tolist(), strict=True):
         z.append([math.log10(n) if n else None for n in counts])
         text.append(
-            [f"{length}, {norms}: {_sentences(n)}" if n else "" for length, n in zip(of_lengths, counts, strict=True)]
+            [
+                f"{length}, {norms}: {n:,} sentence{'s' * (n > 1)}" if n else ""
+                for length, n in zip(of_lengths, counts, strict=True)
+            ]
         )
     return {"z": z, "text": text}
-
-
-def _sentences(n: int) -> str:
-    return "1 sentence" if n == 1 else f"{n:,} sentences"
 
 
 def labels(density: Density, unit: str) -> tuple[list[str], list[str]]:

@@ -95,8 +95,16 @@ def small_multiples(
             text = {"text": f"R² {fit.r_squared:.3f}", "font": {"color": palette.line}, "showarrow": False}
             text["bgcolor"] = palette.background + "b0"
             figure.add_annotation(**text, **corner, **place)
-        title = "Norm (standard deviations)" if is_scaled else "Norm"
-        figure.update_yaxes(_norms(points, shared_y, title, is_first=place["col"] == 1, is_scaled=is_scaled), **place)
+        is_first, title = place["col"] == 1, "Norm (standard deviations)" if is_scaled else "Norm"
+        look = {"text": title, "standoff": 6, "font": {"size": _FONT_SIZE}}
+        axis: dict[str, object] = {"zeroline": False, "title": look if is_first else None}
+        if is_scaled or len(points.norms):
+            axis["autorangeoptions"] = {"include": [-1, 1] if is_scaled else least_range(points.norms)}
+        elif not shared_y:  # without points, numbers on the axis would mean nothing
+            axis |= {"range": [0, 1], "showticklabels": False}
+        if not shared_y and not is_first:  # at the outer side: a phone has no room for numbers between the panels
+            axis["side"] = "right"
+        figure.update_yaxes(axis, **place)
     figure.update_xaxes(range=[0, longest + 1], zeroline=False)
     figure.for_each_annotation(lambda text: text.update(font={"size": _FONT_SIZE}))
     return figure
@@ -104,14 +112,20 @@ def small_multiples(
 
 def _grid(labels: Sequence[str], n_columns: int, shared_y: bool, x_title: str) -> go.Figure:
     """Empty panels under their names, with one title for all x axes: a phone has no room for one per column."""
-    n = max(len(labels), 1)
+    n, titles = max(len(labels), 1), []
+    for label in labels:  # a long one keeps its start and its end, which tells models of the same origin apart
+        cut = next((at + 1 for mark in " /-_" if (at := label.rfind(mark, 1, _LINE)) > 0), _LINE)
+        first, second = (label, "") if len(label) <= _LINE else (label[:cut].rstrip(), label[cut:].lstrip())
+        if len(second) > _LINE:
+            second = f"…{second[-_LINE + 1 :].lstrip()}"
+        titles.append("<br>".join(hover_label(line) for line in filter(None, (first, second))))
     n_rows = math.ceil(n / n_columns)
     height = n_rows * (_HEIGHT + _TITLES_HEIGHT) - _TITLES_HEIGHT
     figure = make_subplots(
         n_rows,
         n_columns,
         specs=[[{} if row * n_columns + column < n else None for column in range(n_columns)] for row in range(n_rows)],
-        subplot_titles=[_in_two_lines(label) for label in labels],
+        subplot_titles=titles,
         shared_yaxes="all" if shared_y else False,
         x_title=x_title,
         horizontal_spacing=0.08,  # so that the numbers at the ends of two axes do not touch
@@ -137,33 +151,6 @@ def _scale(points: Points, fit: "Fit | None") -> tuple[float, float]:
         return 0.0, 1.0
     low, high = least_range(points.norms)
     return mean, sd if sd > (high - low) / 2 else 0.0
-
-
-def _norms(points: Points, shared_y: bool, title_text: str, *, is_first: bool, is_scaled: bool) -> dict[str, object]:
-    """The vertical axis of a panel.
-
-    Axes that are not shared have their numbers at the outer side: a phone has no room for them between the panels.
-    """
-    title = {"text": title_text, "standoff": 6, "font": {"size": _FONT_SIZE}}
-    axis: dict[str, object] = {"zeroline": False, "title": title if is_first else None}
-    if is_scaled:
-        axis["autorangeoptions"] = {"include": [-1, 1]}
-    elif len(points.norms):
-        axis["autorangeoptions"] = {"include": least_range(points.norms)}
-    elif not shared_y:  # without points, numbers on the axis would mean nothing
-        axis |= {"range": [0, 1], "showticklabels": False}
-    return axis | ({} if shared_y or is_first else {"side": "right"})
-
-
-def _in_two_lines(label: str) -> str:
-    """A name above its panel; a long one keeps its start and its end, which tells models of the same origin apart."""
-    if len(label) <= _LINE:
-        return hover_label(label)
-    cut = next((at + 1 for mark in " /-_" if (at := label.rfind(mark, 1, _LINE)) > 0), _LINE)
-    first, second = label[:cut].rstrip(), label[cut:].lstrip()
-    if len(second) > _LINE:
-        second = f"…{second[-_LINE + 1 :].lstrip()}"
-    return "<br>".join(hover_label(line) for line in (first, second))
 
 
 def _panel(

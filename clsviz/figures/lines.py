@@ -45,8 +45,6 @@ _LOWEST_R_SQUARED, _MARGIN = -0.2, 0.03
 _HALF_BAND = 0.006
 """Of the axis, added to either side of a band, which a few draws that agree would leave invisible."""
 
-HEIGHT_OF_ERRORS = 380
-
 
 @dataclass(frozen=True)
 class _Style:
@@ -146,7 +144,7 @@ def errors_by_layer(
     fixed = {"fixedrange": True}
     arrange(figure, axis | fixed, {"title": layer_cards.axis(unit), "range": [0, highest]} | fixed)
     label_beside(figure, ends, (0, highest))
-    return figure.update_layout(hovermode="x unified", height=HEIGHT_OF_ERRORS)
+    return figure.update_layout(hovermode="x unified", height=380)
 
 
 def learning_curves(table: pd.DataFrame, palette: Palette) -> go.Figure:
@@ -207,7 +205,9 @@ def norm_spread(table: pd.DataFrame, palette: Palette) -> go.Figure:
         )
     )
     if len(constant):
-        _note(figure, "▽ the same for every sentence", palette.line)
+        corner = {"xref": "paper", "yref": "paper", "x": 1, "y": 1, "xanchor": "right", "yanchor": "bottom"}
+        text = "▽ the same for every sentence"
+        figure.add_annotation(text=text, showarrow=False, font={"color": palette.line}, **corner)
     y = {"title": "Standard deviation of the norm / mean", "type": "log", "dtick": 1, "tickformat": "~%"}
     arrange(figure, layers_axis(_last_layer(table)), y | {"range": [low - 0.1, high + 0.1]})
     return figure.update_layout(showlegend=False)
@@ -392,12 +392,6 @@ def _last_layer(table: pd.DataFrame, n_layers: int | None = None) -> int:
     return max(1, n_layers or 0, int(table["layer"].max()) if len(table) else 0)
 
 
-def _note(figure: go.Figure, text: str, colour: str) -> None:
-    """A line of text in the upper right corner, over the plot."""
-    corner = {"xref": "paper", "yref": "paper", "x": 1, "y": 1, "xanchor": "right", "yanchor": "bottom"}
-    figure.add_annotation(text=text, showarrow=False, font={"color": colour}, **corner)
-
-
 def cutoff_lines(
     table: pd.DataFrame, current: int, palette: Palette, *, unit: str = "token", cutoff_unit: str = "tokens"
 ) -> go.Figure:
@@ -407,31 +401,38 @@ def cutoff_lines(
     cutoff_unit: what the cutoff is in.
     """
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
-    figure.add_trace(_interval(table, palette), row=1, col=1)
-    r_squared = "R² %{y:.3f} (%{customdata[1]:.3f} to %{customdata[2]:.3f})"
-    figure.add_trace(_by_cutoff(table, "r_squared", r_squared, palette, cutoff_unit), row=1, col=1)
-    figure.add_trace(_by_cutoff(table, "slope", f"slope %{{y:+.4f}} per {unit}", palette, cutoff_unit), row=2, col=1)
-    figure.add_hline(y=0, line={"color": palette.summary, "width": 1}, opacity=0.4)
-    _mark(figure, current, int(table["length_cutoff"].iloc[-1]), palette)
-    figure.update_yaxes(title="R²", rangemode="tozero", row=1, col=1)
-    figure.update_yaxes(title=f"Slope per {unit}", zeroline=False, row=2, col=1)
-    figure.update_xaxes(title=f"Length cutoff ({cutoff_unit})", row=2, col=1)
-    return figure.update_layout(
-        showlegend=False, hovermode="closest", hoverlabel={"align": "left"}, margin={"l": 8, "r": 8, "t": 32, "b": 8}
-    )
-
-
-def _interval(table: pd.DataFrame, palette: Palette) -> go.Scatter:
-    """The 95% interval of R², as an area."""
-    there_and_back = pd.concat([table, table[::-1]])
-    return go.Scatter(
-        x=there_and_back["length_cutoff"],
+    figure.add_scatter(  # the 95% interval of R²
+        x=pd.concat([table, table[::-1]])["length_cutoff"],
         y=[*table["upper"], *table["lower"][::-1]],
         mode="lines",
         line={"width": 0},
         fill="toself",
         fillcolor=palette.line + _BAND,
         hoverinfo="skip",
+        row=1,
+        col=1,
+    )
+    r_squared = "R² %{y:.3f} (%{customdata[1]:.3f} to %{customdata[2]:.3f})"
+    figure.add_trace(_by_cutoff(table, "r_squared", r_squared, palette, cutoff_unit), row=1, col=1)
+    figure.add_trace(_by_cutoff(table, "slope", f"slope %{{y:+.4f}} per {unit}", palette, cutoff_unit), row=2, col=1)
+    figure.add_hline(y=0, line={"color": palette.summary, "width": 1}, opacity=0.4)
+    at = min(current, int(table["length_cutoff"].iloc[-1]))  # beyond the last one of the table it adds no sentence
+    figure.add_vline(x=at, line={"color": palette.summary, "width": 1.5, "dash": "dot"})
+    figure.add_annotation(
+        text=f"under {current}",
+        x=at,
+        xref="x",
+        y=1,
+        yref="paper",
+        yanchor="bottom",
+        showarrow=False,
+        font={"color": palette.summary, "size": 13},
+    )
+    figure.update_yaxes(title="R²", rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(title=f"Slope per {unit}", zeroline=False, row=2, col=1)
+    figure.update_xaxes(title=f"Length cutoff ({cutoff_unit})", row=2, col=1)
+    return figure.update_layout(
+        showlegend=False, hovermode="closest", hoverlabel={"align": "left"}, margin={"l": 8, "r": 8, "t": 32, "b": 8}
     )
 
 
@@ -445,20 +446,4 @@ def _by_cutoff(table: pd.DataFrame, column: str, said: str, palette: Palette, cu
         line={"color": palette.line, "width": 2},
         marker={"size": 6},
         hovertemplate=f"under %{{x}} {cutoff_unit}: %{{customdata[0]:,}} sentences<br>{said}<extra></extra>",
-    )
-
-
-def _mark(figure: go.Figure, current: int, last: int, palette: Palette) -> None:
-    """Mark the current cutoff, at the last one of the table if it is beyond: there it adds no sentence."""
-    at = min(current, last)
-    figure.add_vline(x=at, line={"color": palette.summary, "width": 1.5, "dash": "dot"})
-    figure.add_annotation(
-        text=f"under {current}",
-        x=at,
-        xref="x",
-        y=1,
-        yref="paper",
-        yanchor="bottom",
-        showarrow=False,
-        font={"color": palette.summary, "size": 13},
     )
