@@ -25,20 +25,16 @@ def table(test: SearchTest, similarity: SimilarityFunction) -> pd.DataFrame:
                 "from_tokens": fifth.from_tokens,
                 "to_tokens": fifth.to_tokens,
                 "n_texts": fifth.n_texts,
-                "recall_at_10": _float(fifth.recall_at_10),
-                "ndcg_at_10": _float(fifth.ndcg_at_10),
-                "exposure": _float(fifth.exposure),
-                "exposure_low": _float(fifth.exposure_interval and fifth.exposure_interval[0]),
-                "exposure_high": _float(fifth.exposure_interval and fifth.exposure_interval[1]),
+                "recall_at_10": fifth.recall_at_10,
+                "ndcg_at_10": fifth.ndcg_at_10,
+                "exposure": fifth.exposure,
+                "exposure_low": fifth.exposure_interval and fifth.exposure_interval[0],
+                "exposure_high": fifth.exposure_interval and fifth.exposure_interval[1],
             }
             for name, fix, ranking in rows
             for place, fifth in enumerate(ranking.fifths)
         ]
-    )
-
-
-def _float(value: float | None) -> float:
-    return float("nan") if value is None else value
+    ).astype(dict.fromkeys(("recall_at_10", "ndcg_at_10", "exposure", "exposure_low", "exposure_high"), float))
 
 
 def summary(test: SearchTest, similarity: SimilarityFunction) -> dict[str, object]:

@@ -38,11 +38,9 @@ def ways(found: Similarity, *, is_imported: bool = False) -> pd.DataFrame:
     is_imported: whether the vectors were, and so are no [CLS].
     """
     by_words = found.by_words
-    of_words = (
-        (by_words.length_share, by_words.neighbour_correlation, None, by_words.lengths_apart, None)
-        if by_words
-        else (None,) * 5
-    )
+    of_words: tuple[float | None, ...] = (None,) * 5
+    if by_words:
+        of_words = (by_words.length_share, by_words.neighbour_correlation, None, by_words.lengths_apart, None)
     rows = [
         (
             "Vector" if is_imported else words.POOLINGS[way.pooling].short,
@@ -69,20 +67,6 @@ def neighbours(found: Found, similarity: Similarity) -> pd.DataFrame:
         by_words = lengths_of_nearest(similarity.lengths, similarity.by_words.neighbours).mean(axis=1)
         table["mean_length_of_neighbors_by_shared_words"] = by_words
     return table
-
-
-def _joined_row(row: Joined) -> dict[str, float | None]:
-    return {
-        "sentences": row.n_sentences,
-        "texts": row.n,
-        "tokens": row.length,
-        "cosine_with_another_text": row.to_text,
-        "cosine_with_own_first_sentence": row.to_own,
-        "cosine_with_another_sentence": row.to_sentence,
-        "tfidf_with_another_text": row.words_to_text,
-        "tfidf_with_own_first_sentence": row.words_to_own,
-        "tfidf_with_another_sentence": row.words_to_sentence,
-    }
 
 
 def summary(found: Similarity, joined: Sequence[Joined], joined_problem: str) -> dict[str, object]:
@@ -112,7 +96,20 @@ def summary(found: Similarity, joined: Sequence[Joined], joined_problem: str) ->
         "tfidf_problem": found.by_words_problem or None,
         "remedies": [{"remedy": way.remedy or "none"} | _way(way) for way in found.remedies],
         "poolings": [{"pooling": way.pooling} | _way(way) for way in found.poolings],
-        "joined": [_joined_row(row) for row in joined],
+        "joined": [
+            {
+                "sentences": row.n_sentences,
+                "texts": row.n,
+                "tokens": row.length,
+                "cosine_with_another_text": row.to_text,
+                "cosine_with_own_first_sentence": row.to_own,
+                "cosine_with_another_sentence": row.to_sentence,
+                "tfidf_with_another_text": row.words_to_text,
+                "tfidf_with_own_first_sentence": row.words_to_own,
+                "tfidf_with_another_sentence": row.words_to_sentence,
+            }
+            for row in joined
+        ],
         "joined_problem": joined_problem or None,
     }
 

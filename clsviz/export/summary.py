@@ -161,12 +161,18 @@ def markdown(table: pd.DataFrame) -> str:
     layer = "" if first["layer"] is None or first["pooling"] == "pooler" else f" after layer {first['layer']}"
     unit = str(first["unit"])
     lines = [
-        _line(name.format(unit=unit.removesuffix("s")) for name in _HEAD),
-        _line(["---"] * 2 + ["---:"] * (len(_HEAD) - 2)),
-        *(_line(_paper_row(row)) for row in rows),
-        "",
-        _NOTE.format(n=draws, vector=vector + layer, unit=unit),
+        _row(name.format(unit=unit.removesuffix("s")) for name in _HEAD),
+        _row(["---"] * 2 + ["---:"] * (len(_HEAD) - 2)),
     ]
+    for row in rows:
+        cells = [_escaped(row["corpus"]), _escaped(row["label"]), f"{row['n_sentences']:,}"]
+        cells.append(_ranged(row["r_squared"], row["r_squared_low"], row["r_squared_high"], r_squared))
+        cells.append(_ranged(row["slope"], row["slope_low"], row["slope_high"], words.number))
+        cells.append(_ranged(row["curve_r_squared"], row["curve_low"], row["curve_high"], r_squared))
+        for at in ("first", "last"):
+            cells.append(_ranged(row[f"{at}_error"], row[f"random_{at}_low"], row[f"random_{at}_high"], _error))
+        lines.append(_row([*cells, _error(row["guess_error"]) if row["guess_error"] is not None else "–"]))
+    lines += ["", _NOTE.format(n=draws, vector=vector + layer, unit=unit)]
     for row in rows:
         if row["problem"]:
             lines += ["", _escaped(f"{row['label']} on {row['corpus']}: {row['problem']}")]
@@ -177,22 +183,6 @@ def markdown(table: pd.DataFrame) -> str:
         *dict.fromkeys(line for row in rows for line in _made_with(row)),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _paper_row(row: Mapping[Hashable, Any]) -> list[str]:
-    return [
-        _escaped(row["corpus"]),
-        _escaped(row["label"]),
-        f"{row['n_sentences']:,}",
-        _ranged(row["r_squared"], row["r_squared_low"], row["r_squared_high"], r_squared),
-        _ranged(row["slope"], row["slope_low"], row["slope_high"], words.number),
-        _ranged(row["curve_r_squared"], row["curve_low"], row["curve_high"], r_squared),
-        *(_ranged(row[f"{at}_error"], row[f"random_{at}_low"], row[f"random_{at}_high"], _error) for at in _PROBED),
-        _error(row["guess_error"]) if row["guess_error"] is not None else "–",
-    ]
-
-
-_PROBED = "first", "last"
 
 
 def _ranged(value: float | None, low: float | None, high: float | None, name: Any) -> str:
@@ -216,20 +206,20 @@ def _made_with(row: Mapping[Hashable, Any]) -> list[str]:
     near = "grouped" if row["near_duplicates"] == "grouped" else "not grouped"
     measured = f", measured on {row['measured_on']}" if row["measured_on"] else ""
     return [
-        _line([_escaped(row["label"]), f"`{row['model']}`{commits[0]}, fingerprint {rests[0]}"]),
-        _line([_escaped(row["corpus"]), f"{row['drawn']}{commits[1]}, fingerprint {rests[1]}"]),
-        _line(
+        _row([_escaped(row["label"]), f"`{row['model']}`{commits[0]}, fingerprint {rests[0]}"]),
+        _row([_escaped(row["corpus"]), f"{row['drawn']}{commits[1]}, fingerprint {rests[1]}"]),
+        _row(
             [
                 "Settings",
                 f"under {row['length_cutoff']} tokens; at most {row['max_length']} tokens read; {row['numbers']}; "
                 f"lengths in {row['unit']}; near-duplicates {near}; probes of the first {row['probe_size']:,}",
             ]
         ),
-        _line(["Versions", ", ".join(f"{label} {row[name]}" for name, label in _VERSIONS.items()) + measured]),
+        _row(["Versions", ", ".join(f"{label} {row[name]}" for name, label in _VERSIONS.items()) + measured]),
     ]
 
 
-def _line(cells: Any) -> str:
+def _row(cells: Any) -> str:
     return f"| {' | '.join(cells)} |"
 
 

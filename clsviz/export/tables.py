@@ -139,13 +139,7 @@ def r_squared_by_layer(profile: Profile | None) -> pd.DataFrame:
     Without a profile, or where it is not complete, every line still has its rows, so that it keeps its colour.
     """
     rows = [
-        {
-            "line": name,
-            "layer": layer,
-            "r_squared": np.nan if reading is None or reading.r_squared is None else reading.r_squared,
-            "lowest": min(reading.fold_r_squared if reading else (), default=np.nan),
-            "highest": max(reading.fold_r_squared if reading else (), default=np.nan),
-        }
+        (name, layer, *_r_squared(reading))
         for (pooling, readout), name in words.profile.LINES.items()
         for layer, reading in enumerate(profile.line(pooling, readout) if profile else [])
     ]
@@ -193,23 +187,14 @@ def readouts(profile: Profile | None, unit: str) -> pd.DataFrame:
     rows = []
     for readout, name in words.profile.READOUTS.items():
         reading = profile.get(Pooling.CLS, None, readout) if profile else None
-        known = reading if reading is not None and reading.r_squared is not None else None
-        folds = _range(known.fold_r_squared)[1:] if known else (np.nan, np.nan)
-        rows.append((name, known.r_squared if known else np.nan, *folds, known.error if known else np.nan))
+        is_known = reading is not None and reading.r_squared is not None
+        rows.append((name, *_r_squared(reading), reading.error if reading and is_known else np.nan))
     return pd.DataFrame(rows, columns=["From", "R²", "Lowest fold", "Highest fold", f"Off by ({unit})"])
 
 
 def r_squared_by_vector(profile: Profile, poolings: Sequence[Pooling], readout: Readout) -> NDArray[np.float64]:
     """R² of one readout, (n_poolings, n_layers + 1), NaN where it is undefined or not there yet."""
-    return np.array(
-        [
-            [
-                np.nan if reading is None or reading.r_squared is None else reading.r_squared
-                for reading in profile.line(pooling, readout)
-            ]
-            for pooling in poolings
-        ]
-    )
+    return np.array([[_r_squared(reading)[0] for reading in profile.line(pooling, readout)] for pooling in poolings])
 
 
 def erasure(found: Erasure) -> pd.DataFrame:
@@ -387,22 +372,18 @@ def typed(
         percentile_at_length(int(length), float(norm), shown.lengths, shown.norms)
         for length, norm in zip(lengths, norms, strict=True)
     ]
+    on_line = np.full(len(lengths), np.nan)  # where there is no line, or no sentence on either side
+    if shown.fit:
+        is_inside = (shown.lengths.min() <= lengths) & (lengths <= shown.lengths.max())
+        on_line = np.where(is_inside, shown.fit.predict(lengths), np.nan)
     return pd.DataFrame(
         {
             "": np.arange(1, len(sentences) + 1),
             "Sentence": list(sentences),
             unit.capitalize(): lengths,
             "Norm": norms,
-            "Norm on the line": _on_the_line(lengths, shown),
+            "Norm on the line": on_line,
             "Percentile at this length": [entry[0] if entry else np.nan for entry in among],
             "Tokenized": [words.try_a_sentence.token_list(of_sentence) for of_sentence in tokens],
         }
     )
-
-
-def _on_the_line(lengths: NDArray[np.int32], shown: ViewData) -> NDArray[np.float64]:
-    """The norm on the line at each length, float64 (n,); NaN where there is no line, or no sentence on either side."""
-    if not shown.fit:
-        return np.full(len(lengths), np.nan)
-    is_inside = (shown.lengths.min() <= lengths) & (lengths <= shown.lengths.max())
-    return np.where(is_inside, shown.fit.predict(lengths), np.nan)
