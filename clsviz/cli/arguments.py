@@ -54,7 +54,6 @@ _HELP = {
     "“independent” does not",
 }
 
-
 TABLE_SUFFIXES = ".parquet", ".csv", ".md"
 """Of the files that `clsviz compare` writes."""
 

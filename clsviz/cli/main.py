@@ -34,10 +34,8 @@ _COMMANDS = {
 _INTERRUPTED = 130
 """Exit status after Ctrl-C."""
 
-
 _STDERR = 2
 """The highest number of what every process has open."""
-
 
 _NEW_OBJECTS = 200_000
 """After so many Python looks for circles among them: libraries make millions as they are imported, which all stay."""

@@ -11,10 +11,8 @@ from clsviz.figures.style import SMALL, Floats, Labels, Palette, hover_label, la
 _LEAST, _MOST = "14", "8c"
 """Opacities in hexadecimal, chosen so that numbers in the summaries' colour are readable on every cell."""
 
-
 _MOST_CHARACTERS = 52
 """Up to how many characters one row of cells keeps the font size that fits a phone."""
-
 
 _HEIGHT = 44
 

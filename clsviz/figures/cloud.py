@@ -34,26 +34,20 @@ if TYPE_CHECKING:
 Figure: TypeAlias = go.Figure
 """What every function of this folder draws."""
 
-
 _MOST_RINGED = 5
 """Points that get a ring."""
-
 
 MARGIN = {"l": 70, "r": 18, "t": 32, "b": 67}
 """Pixels that the axes take on the pages, and the tools above them; where they take more Plotly draws it all twice."""
 
-
 _SAMPLED, _COLOURED = {"size": 2.5, "opacity": 0.13}, {"size": 4, "opacity": 0.7}
 """Points over a density, which they must not hide, and such as have colours of their own."""
-
 
 _NEAR = 4
 """Pixels from a point of the sample where it is meant, and not the cell below it."""
 
-
 _ROOM = 0.06
 """Of the range of norms, what the axis shows beyond: a little more than Plotly leaves for points by itself."""
-
 
 HOVER = "%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.5g}}"
 
@@ -246,9 +240,7 @@ def to_html(figure: go.Figure) -> str:
 _ROOM_OF_BAND = 0.08
 """Of the range of points and line, how far the band may reach beyond: about as far as the axis does."""
 
-
 _MOST_NAMED = 5
-
 
 _NEVER_FADED = {"marker": {"opacity": 1}}
 """For what keeps its colour while points are selected."""

@@ -14,30 +14,23 @@ from clsviz.figures.style import Palette, Points, least_range
 FEWEST_MEASURED, FEWEST_SHOWN = 100_000, 50_000
 """From so many sentences on the picture is a density, unless the view shows so few of them that they are points."""
 
-
 MOST_ABOVE = 5_000
 """Points of the sample that lies above the density."""
-
 
 MOST_SELECTED = 1_000
 """Selected sentences that are drawn above it whether the sample has them or not."""
 
-
 N_BINS = 128
 """Bins of norms in the whole picture: each takes a few rows of pixels."""
-
 
 MOST_COLUMNS = 512
 """With more lengths than this, in characters, a column has several of them."""
 
-
 _FINEST = 11
 """How often bins are halved at most: then they are hardly wider than float32 tells norms apart."""
 
-
 _AROUND = 0.25
 """How far bins are fine beyond what is seen, as a share of it, so that a picture that is moved has them."""
-
 
 _GAP, _BAR, _TITLE, _DIGIT = 9, 9, 36, 8
 """Pixels beside the bar of colours, of its width, of its title, and of a digit of its ticks."""

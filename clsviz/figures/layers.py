@@ -52,10 +52,8 @@ def thumbnail(every: "EveryLayer", at: int, selected: NDArray[np.intp] | None = 
 _HEIGHT, _TITLES_HEIGHT = 230, 72
 """Pixels of a panel, and of the space above it: two lines of its name, and the axis numbers of the panel over it."""
 
-
 _LINE = 18
 """How many characters of a name fit over a panel on a phone."""
-
 
 _FONT_SIZE = 12
 

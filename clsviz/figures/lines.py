@@ -25,20 +25,15 @@ from clsviz.words import layer_cards, number
 _FIFTH, _SIXTH = "#9a6fc4", "#219a86"
 """Readable on white and on black; for more lines than the palette has colours."""
 
-
 _DASHES = ("solid", "longdash", "dot", "dashdot", "dash", "longdashdot")
-
 
 _SYMBOLS = ("circle", "diamond", "square-open", "triangle-up", "x", "star")
 """Different enough that both of two coinciding lines are seen."""
 
-
 _MOST_LINES = len(_DASHES)
-
 
 _BAND = "2e"
 """Opacity, in hexadecimal."""
-
 
 _LOWEST_R_SQUARED, _MARGIN = -0.2, 0.03
 

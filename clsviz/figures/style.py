@@ -16,18 +16,14 @@ Floats = NDArray[np.floating[Any]]
 Labels = NDArray[np.object_]
 """Hover labels, as `labels_of` makes them: an array of strings."""
 
-
 _ROUNDING = 1e-5
 """Relative; more than the rounding error that a float32 norm gathers over all layers."""
-
 
 MOST_IN_FULL = 20_000
 """With more points, each is drawn smaller and has a shorter label."""
 
-
 _HOVER_WIDTH = 54
 """Characters of a line in a hover label."""
-
 
 _UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Control characters, and those that would reverse the text after them."""

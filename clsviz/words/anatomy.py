@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 _LONGEST_QUOTE = 120
 
-
 _ROLES = {
     "cls": "whole sentence",
     "sep": "end of a sentence",
@@ -24,7 +23,6 @@ _ROLES = {
     "bos": "start of a text",
     "eos": "end of a text",
 }
-
 
 _SHARES = ((0.5, "over half"), (0.4, "nearly half"), (0.28, "about a third"), (0.22, "about a quarter"))
 

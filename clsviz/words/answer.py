@@ -31,10 +31,8 @@ FEWEST = 10
 HARDLY = 0.05
 """An R² below this explains hardly anything."""
 
-
 PENDING = "Curve and spread follow in a moment."
 """Of what is still being computed."""
-
 
 _LADDER = {HARDLY: "hardly", 0.25: "a little", 0.5: "partly", 0.9: "largely"}
 """How much an R² below each of these is called."""
@@ -42,23 +40,18 @@ _LADDER = {HARDLY: "hardly", 0.25: "a little", 0.5: "partly", 0.9: "largely"}
 _WIDER = 1.25
 """A ratio of spreads from which on one of them is called wider."""
 
-
 _MOSTLY_SLOPE = 0.5
 """From this R² within the shortest or the longest fifth on, most of its spread is that of the lengths in it."""
 
-
 SMALL_SPREAD = 0.001
 """A norm whose standard deviation is a smaller share of its mean barely varies."""
-
 
 UNTRAINED_NORM = (
     "In many models the last LayerNorm gives every vector the same norm until it is trained. Look at the pooler "
     "output instead, if there is one."
 )
 
-
 NOT_GROUPED = "Near-duplicates are not grouped: if there are any, the intervals are too narrow."
-
 
 SHUFFLED = "As a control, lengths are shuffled across sentences, so any R² that remains is chance."
 

@@ -81,7 +81,6 @@ where a LayerNorm made the vector, its norm follows from its direction (see *Ins
 high R² and still barely vary: the chart of its spread shows how much it varies relative to its mean. None of this \
 shows that the model uses the length."""
 
-
 HOW_TO_READ = """\
 Every point is a sentence: its length runs to the right, the norm of its vector upwards. Of 100,000 sentences or more \
 only some are points, drawn at random; below them the colour of a cell is the number of all sentences of that length \

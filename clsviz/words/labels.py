@@ -34,7 +34,6 @@ POOLINGS = {
     ),
 }
 
-
 OVERLAYS = {Overlay.CURVES: "Curves", Overlay.MEDIANS: "Medians", Overlay.RANGES: "Lengths at a norm"}
 """What is drawn over the sentences."""
 

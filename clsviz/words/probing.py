@@ -20,7 +20,6 @@ ABOUT_ERASING = (
     "stays is not linear in the length."
 )
 
-
 ASK_TO_ERASE = "Erase the length"
 
 ABOUT_TRAVELLING = (
@@ -28,14 +27,11 @@ ABOUT_TRAVELLING = (
     "there than one trained there, then what it uses goes along with more than the length in its own corpus."
 )
 
-
 MEASURES = {"linear": "Linear probe, R²", "nonlinear": "Nonlinear probe, R²", "neighbours": "10 nearest, ρ of lengths"}
 """What is measured of each version of the vectors, by its name in `Left`."""
 
-
 TRAVEL_LINES = ("own corpus, held out", "other corpus", "trained there", "guessing there")
 """What the lines of the errors of a travelling probe are called."""
-
 
 VERSIONS = {BEFORE: "before", AFTER: "length erased", CONTROL: "shuffled lengths erased"}
 
@@ -198,7 +194,6 @@ ALTERATIONS = {
         "2021).",
     ),
 }
-
 
 ABOUT_ORIGIN = (
     "Each picture changes one thing about the sentences, measures their vectors again, and fits new probes to them. "

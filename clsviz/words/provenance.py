@@ -95,13 +95,11 @@ _LINE_OF_ALL = (
     "chance; the band in the picture, and the intervals by cutoff, are those of a sample of that size"
 )
 
-
 _LINE = (
     "ordinary least squares; the intervals count near-duplicates as one sentence: "
     "those of slope and intercept are a jackknife of these groups (CV3), or where all sentences differ robust to "
     "unequal spread (HC3); that of R² is a jackknife of Fisher’s z"
 )
-
 
 _LINE_OF_MANY = (
     "ordinary least squares; the intervals treat all sentences as different ones, as near-duplicates are not "
@@ -109,12 +107,10 @@ _LINE_OF_MANY = (
     "Fisher’s z"
 )
 
-
 _BY_ROW_GROUPS = (
     "; each is computed with the dataset’s row groups in the place of single sentences or clusters as well, and the "
     "wider one is shown"
 )
-
 
 _OF_MORE = "; the sample is all of the corpus, so they are for more sentences like these, not for those not drawn"
 

@@ -23,7 +23,6 @@ READINGS = {
 }
 """What each way of reading a text file is called on a control."""
 
-
 SEGMENTATIONS = {Segmentation.AUTO: "Auto", Segmentation.NONE: "No", Segmentation.SENTENCES: "Yes"}
 """Whether texts are cut into sentences, as a control says it."""
 

@@ -64,7 +64,6 @@ tokens. Exposure is a fifth’s share of the ten places of all searches, over it
 2 is twice its share. Recall is the share of right texts among the ten. BM25 ranks by shared words alone: longer texts \
 say more, so read exposure next to BM25’s."""
 
-
 _COVARIANCE = """\
 mean = vectors.mean(axis=0)  # of the indexed texts
 values, axes = np.linalg.eigh(np.cov(vectors.T))

@@ -24,7 +24,6 @@ CLASSIFIER = (
     "Conneau et al. report a multi-layer perceptron, and logistic regression in their appendix."
 )
 
-
 _FEW_PER_DIMENSION = 5
 """With fewer training sentences per dimension, an accuracy says little."""
 

@@ -12,14 +12,11 @@ from clsviz.words.provenance import length, origin, used, vector
 
 QUESTION = "Does length bend my search?"
 
-
 _STRENGTHS = [(0.1, "Hardly"), (0.3, "A little"), (0.6, "Partly")]
 """Words for a rank correlation below each limit, once it is told apart from chance."""
 
-
 _ALIKE = 0.05
 """Correlations closer than this are about the same."""
-
 
 REMEDIES = {
     None: "As it is",
@@ -27,7 +24,6 @@ REMEDIES = {
     Remedy.WHITENED: "Whitened",
     Remedy.ERASED: "Length erased",
 }
-
 
 SHARED_WORDS = "Shared words (tf-idf)"
 

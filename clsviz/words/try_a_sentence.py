@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 _TRAINED_ON_MEANS = ("minilm", "all-mpnet-base-v2")
 """sentence-transformers models of the catalogue whose sentence vector is the mean after the last layer."""
 
-
 _LONGEST_QUOTE = 90
 
 
