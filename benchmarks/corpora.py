@@ -107,7 +107,7 @@ def mean_lengths(dataset: str, size: int, files_at_once: int, n_draws: int) -> l
     found = []
     for seed in range(n_draws):
         with tempfile.TemporaryDirectory() as folder:
-            listing = open_listing(Path(folder), dataset, "", [], Progress(), online=True)
+            listing = open_listing(Path(folder), dataset, "", "", Progress(), online=True)
             split = Split(listing, "", "", Path(folder), Limits(files_at_once=files_at_once), online=True)
             sentences = split.draw(size, seed, "text", Progress(), cut=False).sentences
         found.append(float(np.mean([len(sentence.split()) for sentence in sentences])))

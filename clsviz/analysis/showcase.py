@@ -205,7 +205,7 @@ class _Bundle(ResultCache):
         if isinstance(key, ResultKey) and value is not None:
             write(_RESULTS, key, value)
 
-    def get_or_compute(self, key: Hashable, compute: Callable[[], T], size: Callable[[T], int] | None = None) -> T:
+    def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
         if key not in self:
             self.put(key, compute())
         value: T = self.get(key)

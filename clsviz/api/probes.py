@@ -314,28 +314,21 @@ def erase_length(found: Found, experiment: Experiment, progress: Progress) -> "E
 
 
 def read_elsewhere(
-    found: Found,
-    experiment: Experiment,
-    corpus: str,
-    store: Store,
-    progress: Progress,
-    encoders: Encoders | None = None,
+    found: Found, experiment: Experiment, corpus: str, store: Store, progress: Progress
 ) -> "tuple[Travel, Found]":
     """Measure the vectors of another corpus, and read the probes of this one on it; raises ClsvizError."""
-    _, there = extract(experiment.of_corpus(corpus), Kind.VECTORS, store, progress, encoders)
+    _, there = extract(experiment.of_corpus(corpus), Kind.VECTORS, store, progress)
     progress.begin("Reading probes on the other corpus", found.vectors.n_layers + 1)
     for travel in analysis.probes.travels(found, there, experiment.view):
         progress.advance(len(travel.legs))
     return travel, there
 
 
-def read_untrained(
-    found: Found, experiment: Experiment, store: Store, progress: Progress, encoders: Encoders | None = None
-) -> "RandomWeights":
+def read_untrained(found: Found, experiment: Experiment, store: Store, progress: Progress) -> "RandomWeights":
     """Measure and probe untrained models, or take what was kept; raises ClsvizError."""
     if found.weights.imported:
         raise found.weights.imported.no_model
-    encoders, view = encoders or Encoders(), experiment.view.of_all_vectors
+    encoders, view = Encoders(), experiment.view.of_all_vectors
 
     def measure(seed: int, alteration: Alteration | None) -> Vectors:
         return measure_untrained(seed, experiment, found, store, encoders, progress, alteration)
@@ -349,14 +342,12 @@ def read_untrained(
     return cache.get_or_compute(analysis.result_key("random_weights", found, view=view), compute)
 
 
-def read_altered(
-    found: Found, experiment: Experiment, n: int, store: Store, progress: Progress, encoders: Encoders | None = None
-) -> "Origin":
+def read_altered(found: Found, experiment: Experiment, n: int, store: Store, progress: Progress) -> "Origin":
     """Alter the first n sentences, measure them and probe them; raises SettingError where n is out of range."""
     low, high = ALTERED_SIZES
     if not low <= n <= high:
         raise SettingError(f"{n:,} sentences cannot be altered; it must be a number from {low:,} to {high:,}.")
-    encoders = encoders or Encoders()
+    encoders = Encoders()
 
     def measure(alteration: Alteration, draw: int) -> Vectors:
         return measure_altered(n, alteration, experiment, found, store, encoders, progress, draw)

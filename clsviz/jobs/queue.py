@@ -60,7 +60,6 @@ class JobQueue:
         results_kept: int = 24,
         visitor_jobs: int | None = None,
         job_seconds: float | None = None,
-        turn_seconds: float = TURN_SECONDS,
     ) -> None:
         """unwatched_seconds: how long a measurement runs on with nobody watching; None means to its end.
 
@@ -73,7 +72,7 @@ class JobQueue:
         self.encoders = encoders or Encoders()
         self.machine = Machine(self.encoders.product_rate)
         self._unwatched_seconds, self._unasked_seconds = unwatched_seconds, unasked_seconds
-        self._job_seconds, self._turn_seconds = job_seconds, turn_seconds
+        self._job_seconds = job_seconds
         self._visitor_jobs, self._results_kept = visitor_jobs, results_kept
         self._measurements: dict[Hashable, MeasuringJob] = {}
         self._analyses: OrderedDict[Hashable, Job[Steps[Any]]] = OrderedDict()
@@ -406,7 +405,7 @@ class JobQueue:
 
         One that was left for others gives way to any that was not.
         """
-        has_had_its_turn = time.monotonic() - job.turn_began >= self._turn_seconds
+        has_had_its_turn = time.monotonic() - job.turn_began >= TURN_SECONDS
         if not has_had_its_turn and not job.is_left:
             return False
         with self._changed:

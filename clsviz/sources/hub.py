@@ -306,15 +306,13 @@ def _timeout() -> Any:
     return httpx2.Timeout(constants.HF_HUB_DOWNLOAD_TIMEOUT, connect=4.0)
 
 
-def look_up(name: str, path: str, revision: str | None, kind: str = "model") -> Path | bool:
-    """A file in the user's cache; False if the revision is known to lack it, True if the Hub would have to be asked."""
+def look_up(name: str, path: str, revision: str | None) -> Path | bool:
+    """A file of a model in the user's cache; False if the revision is known to lack it, True if the Hub has to tell."""
     import huggingface_hub
     from huggingface_hub import constants
 
-    with reporting(name, kind):
-        found = huggingface_hub.try_to_load_from_cache(
-            name, path, constants.HF_HUB_CACHE, revision=revision, repo_type=kind
-        )
+    with reporting(name, "model"):
+        found = huggingface_hub.try_to_load_from_cache(name, path, constants.HF_HUB_CACHE, revision=revision)
     return Path(found) if isinstance(found, str) else found is None
 
 

@@ -300,7 +300,7 @@ def open_split(selection: Selection, folder: Path, progress: Progress, *, online
     wanted = selection.configuration or (entry.configuration if entry else "")
     try:
         try:
-            listing = open_listing(folder, repo, revision, [wanted], progress, online=online)
+            listing = open_listing(folder, repo, revision, wanted, progress, online=online)
         except CorpusError as error:
             raise CorpusError(f"{error}{hub.suggestion(base, CORPORA)}") from error
         configuration = selection.configuration or (wanted if wanted in listing.splits else listing.default)

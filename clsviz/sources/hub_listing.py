@@ -78,19 +78,17 @@ def listed(names: Iterable[str]) -> str:
 
 
 def open_listing(
-    folder: Path, repo: str, revision: str, configurations: Iterable[str], progress: Progress, *, online: bool
+    folder: Path, repo: str, revision: str, configuration: str, progress: Progress, *, online: bool
 ) -> Listing:
     """What the dataset declares at `revision`, "" being its main branch, as it is kept in `folder` or at the Hub.
 
-    configurations: those that are wanted, the first that exists, else the default; its files are in the listing. Raises
+    configuration: the one that is wanted; its files, or if it does not exist the default's, are in the listing. Raises
     NotKeptError unless `online`, CorpusError where there is no such dataset or it has no Parquet files, and
     CancelledError.
     """
     kept = _load(_path(folder, repo, revision))
-    if kept is not None:
-        wanted = next((name for name in configurations if name in kept.splits), kept.default)
-        if kept.splits[wanted]:
-            return kept
+    if kept is not None and kept.splits[configuration if configuration in kept.splits else kept.default]:
+        return kept
     if not online:
         raise NotKeptError
     if not hub.is_id(repo):
@@ -101,7 +99,7 @@ def open_listing(
         raise CorpusError(
             f"{repo} has no revision “{printable(revision)}”. Name a branch, a tag or a full commit after the @."
         )
-    listing = _fetch(repo, kept.commit if kept else revision, configurations, progress)
+    listing = _fetch(repo, kept.commit if kept else revision, configuration, progress)
     if kept is not None:
         listing = replace(
             listing, default=kept.default, splits=listing.splits | {k: v for k, v in kept.splits.items() if v}
@@ -139,7 +137,7 @@ def _load(path: Path) -> Listing | None:
         return None
 
 
-def _fetch(repo: str, revision: str, configurations: Iterable[str], progress: Progress) -> Listing:
+def _fetch(repo: str, revision: str, configuration: str, progress: Progress) -> Listing:
     """Ask the Hub what the dataset declares."""
 
     def look(revision: str) -> Repository:
@@ -150,7 +148,7 @@ def _fetch(repo: str, revision: str, configurations: Iterable[str], progress: Pr
     splits, default = _converted(repository), ""
     is_conversion = bool(splits)
     if not splits:
-        splits, default = _declared(repository, configurations, progress)
+        splits, default = _declared(repository, configuration, progress)
     if not splits:
         if revision:
             raise CorpusError(
@@ -189,7 +187,7 @@ def _converted(repository: Repository) -> dict[str, dict[str, list[File]]]:
 
 
 def _declared(
-    repository: Repository, configurations: Iterable[str], progress: Progress
+    repository: Repository, configuration: str, progress: Progress
 ) -> tuple[dict[str, dict[str, list[File]]], str]:
     """Parquet files of one configuration by split, the names of the others, and the default; as the library finds them.
 
@@ -217,7 +215,7 @@ def _declared(
                 names = datasets.get_dataset_config_names(path, revision=repository.commit)
                 default = "default" if "default" in names else names[0]
                 builder = None
-            wanted = next((name for name in configurations if name in names), default)
+            wanted = configuration if configuration in names else default
             if builder is None or wanted != default:
                 builder = datasets.load_dataset_builder(path, wanted, revision=repository.commit)
         except (ValueError, TypeError, LookupError, AttributeError, RuntimeError, yaml.YAMLError):

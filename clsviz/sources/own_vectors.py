@@ -238,7 +238,6 @@ class Chosen:
     norms: str = ""
     tokens: str = ""
     texts_file: Path | None = None
-    texts_name: str = ""
 
 
 @dataclass(frozen=True)
@@ -253,11 +252,6 @@ class VectorFile:
     problems: dict[str, str] = field(default_factory=dict)
     _arrays: dict[str, "Array"] = field(default_factory=dict, repr=False, compare=False)
     _n_rows: int = 0
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        """All names, in the order of the file as far as it is known."""
-        return tuple(dict.fromkeys((*self.texts, *self.vectors, *self.numbers)))
 
     def decided(self, chosen: Chosen) -> Chosen:
         """The same with what was left open decided; raises CorpusError where that cannot be done, naming what there is.
@@ -298,7 +292,8 @@ class VectorFile:
     def _there(self, of_kind: Sequence[str]) -> str:
         if of_kind:
             return f"There {'is' if len(of_kind) == 1 else 'are'} {', '.join(map(shown, of_kind[:12]))}."
-        return f"There is only {', '.join(map(shown, self.all[:12]))}." if self.all else "There is nothing to choose."
+        others = [*dict.fromkeys((*self.texts, *self.vectors, *self.numbers))]
+        return f"There is only {', '.join(map(shown, others[:12]))}." if others else "There is nothing to choose."
 
     def n_rows(self, chosen: Chosen) -> int:
         """How many rows the chosen vectors or norms have; raises CorpusError if that is none, or more than are read."""
@@ -343,12 +338,12 @@ class VectorFile:
             yield [values.tolist() if values.dtype.kind == "U" else values for values in batch]
 
 
-def open_vectors(path: Path, name: str = "") -> VectorFile:
-    """What the file at `path` holds, in the format that the ending of `name`, or else of its own name, tells.
+def open_vectors(path: Path) -> VectorFile:
+    """What the file at `path` holds, in the format that the ending of its name tells.
 
     Raises CorpusError if it cannot be read, is damaged, or holds neither vectors nor norms.
     """
-    name = printable(name or path.name)
+    name = printable(path.name)
     ending = next((suffix for suffix in files.VECTOR_SUFFIXES if name.lower().endswith(suffix)), None)
     if ending is None:
         raise CorpusError(
@@ -403,7 +398,7 @@ def _too_wide(width: int, name: str) -> str:
 def _with_texts(columns: Iterator[list[Any]], chosen: Chosen, n: int, name: str) -> Iterator[list[Any]]:
     """The columns with the texts of another file beside them; raises CorpusError unless there are as many."""
     assert chosen.texts_file is not None  # the caller checked
-    texts_name = printable(chosen.texts_name or chosen.texts_file.name)
+    texts_name = printable(chosen.texts_file.name)
     reading = Reading.LINES if files.is_plain_text(texts_name) else Reading.AUTO
     table = tables.open_table(chosen.texts_file, texts_name, reading=reading)
     runs = table.numbered_texts(chosen.text)

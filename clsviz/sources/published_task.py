@@ -58,15 +58,15 @@ class TaskFile:
         return replace(self, sentences=self.sentences[:n], labels=self.labels[:n], partitions=self.partitions[:n])
 
 
-def read_task(path: Path, name: str = "", limits: Limits | None = None) -> TaskFile:
+def read_task(path: Path) -> TaskFile:
     """The task in the file at `path`, which may be gzipped: a line per sentence, with tabs between its fields.
 
     The first field is tr, va or te, the second is the class, the last the sentence. Raises CorpusError if a line is
     otherwise, if a partition is missing, or if one has a class that the training partition lacks.
     """
-    name, limits = printable(name or path.name), limits or _LIMITS
-    files.check(path, name, limits)
-    file = TextFile(path, name, name.lower().endswith(".gz"), limits)
+    name = printable(path.name)
+    files.check(path, name, _LIMITS)
+    file = TextFile(path, name, name.lower().endswith(".gz"), _LIMITS)
     rows = list(_rows(file))
     partitions = np.array([list(PARTITIONS).index(partition) for partition, _, _ in rows], np.intp)
     trained = {label for partition, label, _ in rows if partition == "tr"}

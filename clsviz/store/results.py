@@ -103,10 +103,10 @@ class ResultCache:
         """Size of the results in memory."""
         return int(self._values.currsize)
 
-    def get_or_compute(self, key: Hashable, compute: Callable[[], T], size: "Callable[[T], int] | None" = None) -> T:
+    def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
         """The result: from memory, from disk, or computed now. Whoever asks for it meanwhile waits for the same.
 
-        size: bytes that it takes in memory, where `size_of` cannot tell. What `compute` raises is for its caller alone.
+        What `compute` raises is for its caller alone.
         """
         while True:
             with self._lock:
@@ -123,7 +123,7 @@ class ResultCache:
             if value is None:
                 value = compute()
                 self._write(key, value)
-            self._remember(key, value, size)
+            self._remember(key, value)
         except BaseException as error:
             with self._lock:
                 del self._in_flight[key]
@@ -153,8 +153,8 @@ class ResultCache:
         with self._lock:
             return key in self._values or (isinstance(key, ResultKey) and self._path(key) is not None)
 
-    def _remember(self, key: Hashable, value: T, size: "Callable[[T], int] | None" = None) -> None:
-        n_bytes = (size or size_of)(value)
+    def _remember(self, key: Hashable, value: object) -> None:
+        n_bytes = size_of(value)
         with self._lock:  # one that is larger than all room takes all of it
             self._values[key] = value, min(n_bytes, self._max_bytes)
 

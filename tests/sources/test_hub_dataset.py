@@ -94,7 +94,7 @@ def test_what_is_kept_is_drawn_without_the_network(hub: Hub, repo: str, tmp_path
     publish(hub, repo, tmp_path / "own")
     whole = draw(opened(repo, kept, limits=SMALL))
     hub.requests.clear()
-    listing = open_listing(kept, repo, "", [], Progress(), online=False)
+    listing = open_listing(kept, repo, "", "", Progress(), online=False)
     split = Split(listing, "", "", kept, SMALL, online=False)
     assert split.draw(10**6, 0, "text", Progress(), cut=False) == whole
     online = Split(listing, "", "", kept, SMALL, online=True)
@@ -106,7 +106,7 @@ def test_what_is_kept_is_drawn_without_the_network(hub: Hub, repo: str, tmp_path
     with pytest.raises(NotKeptError):
         split.mean_characters("text", Progress())
     with pytest.raises(NotKeptError):
-        open_listing(kept, "me/other", "", [], Progress(), online=False)
+        open_listing(kept, "me/other", "", "", Progress(), online=False)
     empty = Split(listing, "", "", tmp_path / "empty", online=False)
     with pytest.raises(NotKeptError):
         empty.columns(Progress())

@@ -85,7 +85,7 @@ def test_what_was_not_asked_for_longest_makes_room() -> None:
     assert cache.n_bytes == 3 * size_of(bytes(100))
     cache.get_or_compute("a", lambda: pytest.fail("it was asked for lately"))
     assert cache.get_or_compute("b", lambda: b"again") == b"again"
-    cache.get_or_compute("large", lambda: b"", size=lambda _: 10_000)  # it stays until something newer comes
+    cache.get_or_compute("large", lambda: bytes(10_000))  # it stays until something newer comes
     cache.get_or_compute("large", lambda: pytest.fail("it is drawn again and again"))
     assert "a" not in cache
 

@@ -29,11 +29,11 @@ def publish(hub: Hub, repo: str, folder: Path, texts: list[str] | pa.Table = TEX
 
 
 def listing_of(repo: str, kept: Path, revision: str = "") -> Listing:
-    return open_listing(kept, repo, revision, [], Progress(), online=True)
+    return open_listing(kept, repo, revision, "", Progress(), online=True)
 
 
 def opened(repo: str, kept: Path, configuration: str = "", split: str = "", limits: Limits | None = None) -> Split:
-    listing = open_listing(kept, repo, "", [configuration], Progress(), online=True)
+    listing = open_listing(kept, repo, "", configuration, Progress(), online=True)
     return Split(listing, configuration, split, kept, limits, online=True)
 
 
