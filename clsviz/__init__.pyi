@@ -1,6 +1,6 @@
 from .api.comparison import Comparison, compare
 from .api.encoder import Encoder
-from .api.importing import import_vectors
+from .api.inputs import import_vectors
 from .api.norms import NormResult, measure
 from .api.probes import ProbeResult, probe
 from .api.search import SearchTestResult, search_test, search_test_vectors

@@ -78,16 +78,14 @@ class Comparison:
         columns |= {"probe_layer": "at layer", "norm_mean": "Norm", "norm_sd": "Its spread", "n_sentences": "Sentences"}
         numbers = self.table()[list(columns)].rename(columns=columns)
         table = numbers.to_html(index=False, float_format=lambda value: f"{value:.3f}", na_rep="–", border=0)
-        return to_html(self.question, self.answer, table, self._settings())
-
-    def _settings(self) -> dict[str, str]:
         found = self.founds[0]
-        settings = words.settings(self._of(0), found, self._norms(self.experiment)[0].shown)
-        return {
+        settings = words.settings(self._of(0), found, norms_of(self.founds, self.experiment)[0].shown)
+        shown = {
             **{f"Model {row.label}": of.weights.pinned for row, of in zip(self.rows, self.founds, strict=True)},
             **{name: settings[name] for name in ("Corpus", "Length", "Precision", "Line")},
             "Sample": f"{len(found.sentences):,} sentences, {found.sample.drawn}",
         }
+        return to_html(self.question, self.answer, table, shown)
 
     @property
     def question(self) -> str:
@@ -137,7 +135,7 @@ class Comparison:
         names = [row.model for row in self.rows]
         if model not in names:
             raise SettingError(f"“{model}” is not compared here. Compared are {', '.join(names)}.")
-        norms = self._norms(with_view(self.experiment, view))[names.index(model)]
+        norms = norms_of(self.founds, with_view(self.experiment, view))[names.index(model)]
         if norms.shown.fit is None:
             raise UndefinedFitError(norms.shown.problem)
         return norms.shown.fit
@@ -151,7 +149,7 @@ class Comparison:
         """
         experiment = with_view(self.experiment, view)
         panels = []
-        for row, found, norms in zip(self.rows, self.founds, self._norms(experiment), strict=True):
+        for row, found, norms in zip(self.rows, self.founds, norms_of(self.founds, experiment), strict=True):
             drawn = norms.shown.index[:_MOST_DRAWN]
             labels = figures.labels_of([found.sentences[i] for i in drawn])
             points = figures.Points(labels, norms.shown.lengths[:_MOST_DRAWN], norms.shown.norms[:_MOST_DRAWN])
@@ -164,19 +162,16 @@ class Comparison:
         table = self.table().astype(object)
         cells = table.where(table.notna(), None).to_dict("records")
         known = ("label", "n_layers", "probe_r_squared", "probe_layer", "mean_length", "mean_tokens", "n_parameters")
-        models = []
-        for index, (found, row, norms) in enumerate(zip(self.founds, cells, self._norms(self.experiment), strict=True)):
+        norms, models = norms_of(self.founds, self.experiment), []
+        for index, (found, row) in enumerate(zip(self.founds, cells, strict=True)):
             numbers = {str(name): row[name] for name in known} | {"problem": row["problem"] or None}
             test = self.rows[index].search
             numbers["search"] = test and export.search.summary(test, SimilarityFunction.COSINE)
-            models.append(export.summary(self._of(index), found, norms.shown) | numbers)
+            models.append(export.summary(self._of(index), found, norms[index].shown) | numbers)
         return {"answer": self.answer, "models": models}
 
     def _of(self, index: int) -> Experiment:
         return replace(self.experiment, model=self.rows[index].model)
-
-    def _norms(self, experiment: Experiment) -> "list[Norms]":
-        return norms_of(self.founds, experiment)
 
 
 @spelled_out

@@ -1,7 +1,7 @@
 """Whether length bends a search: similarity by length, neighbours, remedies."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 
@@ -179,14 +179,10 @@ def compare_lengths(
     def measure(texts: Sequence[str]) -> "Vectors":
         return measure_texts(texts, experiment, found, store, encoders, progress)
 
-    joined, problem = _joined(analysis.search.join(found, view, measure))
-    return SimilarityResult(experiment, found, steps[-1], joined, problem)
-
-
-def _joined(steps: "Iterator[tuple[Joined, ...]]") -> "tuple[tuple[Joined, ...], str]":
-    """The last of the steps; none, and why, where there are too few sentences."""
+    joined: tuple[Joined, ...] = ()
+    problem = ""
     try:
-        *_, rows = steps
+        *_, joined = analysis.search.join(found, view, measure)
     except UndefinedFitError as error:
-        return (), str(error)
-    return rows, ""
+        problem = str(error)
+    return SimilarityResult(experiment, found, steps[-1], joined, problem)

@@ -267,29 +267,25 @@ class Encoder:
         The next run is tokenized while the model computes one. After every batch `on_batch` gets the number of
         sentences done, over all runs.
         """
+        n_done = 0
         if kind is Kind.MEANS:
-            yield from self._stream_means(parts, on_batch)
+            for part in parts:
+                runs = []
+                for at in range(0, len(part), DEALT):
+                    runs.append(self.means(part[at : at + DEALT]))
+                    n_done += len(runs[-1])
+                    if on_batch is not None:
+                        on_batch(n_done)
+                yield Means.concatenate(runs)
             return
         measure = {Kind.NORMS: self.measure, Kind.VECTORS: self.vectors}[kind]
         with ThreadPoolExecutor(1, thread_name_prefix="tokenize") as ahead:
             coming = (ahead.submit(self.tokenize, part) for part in parts)
-            following, n_done = next(coming, None), 0
+            following = next(coming, None)
             while following is not None:
                 tokens, following = following.result(), next(coming, None)
                 yield measure(tokens, on_batch and (lambda done, before=n_done: on_batch(before + done)))  # type: ignore[misc]
                 n_done += len(tokens)
-
-    def _stream_means(self, parts: Iterable[Sequence[str]], on_batch: Callable[[int], None] | None) -> Iterator[Means]:
-        n_done = 0
-        for part in parts:
-            runs = []
-            for at in range(0, len(part), DEALT):
-                run = part[at : at + DEALT]
-                runs.append(self.means(run))
-                n_done += len(run)
-                if on_batch is not None:
-                    on_batch(n_done)
-            yield Means.concatenate(runs)
 
     def cls_and_pooler(self, sentences: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """[CLS] after the last layer and the pooler output, exactly as computed: float32 (n, width) each.

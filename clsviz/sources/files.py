@@ -107,8 +107,9 @@ class BadByteError(CorpusError):
     """A byte cannot be decoded; offset: where it is in the unpacked file."""
 
     def __init__(self, name: str, encoding: str, byte: int, line: int, offset: int = 0) -> None:
+        label = encoding.removesuffix("-sig").upper().replace("_", "-")  # as people write it
         super().__init__(
-            f"Line {line:,} of {name} is damaged: its byte {byte:#04x} is not {_label(encoding)}, which the rest of "
+            f"Line {line:,} of {name} is damaged: its byte {byte:#04x} is not {label}, which the rest of "
             "the file is in. Mend the line, or leave it out."
         )
         self.offset = offset
@@ -198,11 +199,6 @@ def _range(file: TextFile, start: int, size: int) -> bytes:
         if len(found) >= size:
             break
     return bytes(found[:size])
-
-
-def _label(encoding: str) -> str:
-    """The name of an encoding as people write it."""
-    return encoding.removesuffix("-sig").upper().replace("_", "-")
 
 
 BATCH_SIZE = 10_000

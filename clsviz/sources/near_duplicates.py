@@ -39,14 +39,24 @@ def clusters_of(sentences: Sequence[str]) -> NDArray[np.intp]:
     compared, so no pair that is found is a wrong one.
     """
     import pandas as pd
+    from scipy.sparse import csr_array
 
     numbers: dict[tuple[str, ...], int] = {}
     of_sentence = np.empty(len(sentences), np.intp)
     for index, sentence in enumerate(sentences):
-        of_sentence[index] = numbers.setdefault(_words(sentence), len(numbers))
+        text = canonical(sentence)
+        words = tuple(re.findall(r"\w+", _NUMBER.sub("0", text))) or (text,)
+        of_sentence[index] = numbers.setdefault(words, len(numbers))
     if len(numbers) < 2:
         return of_sentence
-    sets = _matrix([{f"{one} {other}" for one, other in pairwise(("", *words, ""))} for words in numbers])
+    # One row for each, and one column per pair of words, 1 where they have it.
+    of_pair: dict[str, int] = {}
+    columns, starts = [], [0]
+    for words in numbers:
+        pairs = sorted({f"{one} {other}" for one, other in pairwise(("", *words, ""))})
+        columns += [of_pair.setdefault(pair, len(of_pair)) for pair in pairs]
+        starts.append(len(columns))
+    sets: csr_array = csr_array((np.ones(len(columns), np.int32), columns, starts), shape=(len(numbers), len(of_pair)))
     first, second = _candidates(sets)
     sizes = np.diff(sets.indptr)
     shared = sets[first].multiply(sets[second]).sum(axis=1)
@@ -64,23 +74,6 @@ def canonical(sentence: str) -> str:
         letters = (letter for letter in unicodedata.normalize("NFKD", sentence) if not unicodedata.combining(letter))
         sentence = "".join(letters)
     return " ".join(sentence.casefold().split())
-
-
-def _words(sentence: str) -> tuple[str, ...]:
-    text = canonical(sentence)
-    return tuple(re.findall(r"\w+", _NUMBER.sub("0", text))) or (text,)
-
-
-def _matrix(sets: list[set[str]]) -> "csr_array":
-    """One row per set, one column per pair of words, 1 where the set has it."""
-    from scipy.sparse import csr_array
-
-    numbers: dict[str, int] = {}
-    columns: list[int] = []
-    for pairs in sets:
-        columns += [numbers.setdefault(pair, len(numbers)) for pair in sorted(pairs)]
-    starts = np.cumsum([0, *map(len, sets)])
-    return csr_array((np.ones(len(columns), np.int32), columns, starts), shape=(len(sets), len(numbers)))
 
 
 def _candidates(sets: "csr_array") -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -2,7 +2,6 @@
 
 import hashlib
 import itertools
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -64,18 +63,33 @@ def read_task(path: Path) -> TaskFile:
     The first field is tr, va or te, the second is the class, the last the sentence. Raises CorpusError if a line is
     otherwise, if a partition is missing, or if one has a class that the training partition lacks.
     """
+    import pandas as pd
+
     name = printable(path.name)
     files.check(path, name, _LIMITS)
-    file = TextFile(path, name, name.lower().endswith(".gz"), _LIMITS)
-    rows = list(_rows(file))
+    rows = list(_rows(TextFile(path, name, name.lower().endswith(".gz"), _LIMITS)))
     partitions = np.array([list(PARTITIONS).index(partition) for partition, _, _ in rows], np.intp)
     trained = {label for partition, label, _ in rows if partition == "tr"}
     # Numbers come in their order before all others.
     classes = tuple(sorted(trained, key=lambda of: (not of.isdecimal(), len(of) * of.isdecimal(), of)))
     numbers = {label: number for number, label in enumerate(classes)}
-    _check(file, rows, numbers)
+    found = {partition for partition, _, _ in rows}
+    for partition, what in PARTITIONS.items():
+        if partition not in found:
+            raise CorpusError(f"{name} has no {what} sentences: no line begins with {partition}.")
+    if not 2 <= len(classes) <= _MOST_CLASSES:
+        raise CorpusError(
+            f"The training sentences of {name} are of {len(classes):,} class{'' if len(classes) == 1 else 'es'}; "
+            f"there must be 2 to {_MOST_CLASSES:,}. The second field of a line is its class."
+        )
+    unknown = next((label for _, label, _ in rows if label not in numbers), None)
+    if unknown is not None:
+        raise CorpusError(f"No training sentence of {name} is of the class “{shown(unknown)}”, but others are.")
     labels = np.array([numbers[label] for _, label, _ in rows], np.intp)
-    order = _order(partitions, labels)
+    # All first sentences of a class of a partition, then all second ones, and so on; shuffled before, the same way.
+    random = np.random.default_rng(0).permutation(len(labels))
+    groups = pd.Series(partitions[random] * (labels.max() + 1) + labels[random])
+    order = random[np.lexsort((groups, groups.groupby(groups).cumcount()))]
     content = "\n".join("\t".join(row) for row in rows)
     return TaskFile(
         name,
@@ -108,28 +122,3 @@ def _rows(file: TextFile) -> Iterator[tuple[str, str, str]]:
         if not label or not sentence:
             raise CorpusError(f"{where} has no {'sentence' if label else 'class'}. Complete it, or leave it out.")
         yield partition, label, sentence
-
-
-def _check(file: TextFile, rows: list[tuple[str, str, str]], classes: dict[str, int]) -> None:
-    found = Counter(partition for partition, _, _ in rows)
-    for partition, what in PARTITIONS.items():
-        if not found[partition]:
-            raise CorpusError(f"{file.name} has no {what} sentences: no line begins with {partition}.")
-    if not 2 <= len(classes) <= _MOST_CLASSES:
-        raise CorpusError(
-            f"The training sentences of {file.name} are of {len(classes):,} class{'' if len(classes) == 1 else 'es'}; "
-            f"there must be 2 to {_MOST_CLASSES:,}. The second field of a line is its class."
-        )
-    unknown = next((label for _, label, _ in rows if label not in classes), None)
-    if unknown is not None:
-        raise CorpusError(f"No training sentence of {file.name} is of the class “{shown(unknown)}”, but others are.")
-
-
-def _order(partitions: NDArray[np.intp], labels: NDArray[np.intp]) -> NDArray[np.intp]:
-    """All first sentences of a class of a partition, then all second ones, and so on; shuffled before, the same way."""
-    import pandas as pd
-
-    random = np.random.default_rng(0).permutation(len(labels))
-    groups = pd.Series(partitions[random] * (labels.max() + 1) + labels[random])
-    order: NDArray[np.intp] = random[np.lexsort((groups, groups.groupby(groups).cumcount()))]
-    return order

@@ -295,7 +295,19 @@ def find_sample(
     """
     is_remote = is_on_hub(selection.corpus)
     if is_remote and size != ALL:
-        return _of_rounds(selection, size, seed, folder, progress, online=online)
+        split, corpus = open_split(selection, folder, progress, online=online)
+        cut = corpus.selection.segmentation is Segmentation.SENTENCES
+        try:
+            found = split.draw(size, seed, corpus.selection.column, progress, cut=cut)
+        except NotKeptError:
+            raise not_downloaded(selection.corpus) from None
+        of_files = f" in {found.n_files:,} of {len(split.files):,} files" if found.n_files < len(split.files) else ""
+        conversion = " of the Hub's conversion" if split.is_conversion else ""
+        conversion += ", which is of the beginning only," if split.split.startswith("partial-") else ""
+        groups = f"{found.n_row_groups:,} of {found.n_row_groups_known:,} row groups{of_files}{conversion}"
+        megabytes = f"{found.n_bytes / 1e6:,.1f} of {split.n_bytes / 1e6:,.1f} MB were read"
+        drawn = f"from {groups} in random order, each round of them shuffled, seed {seed}; {megabytes}"
+        return Sample(corpus, found.sentences, drawn, np.array(found.row_groups, np.int64))
     for _ in range(2):
         if is_remote:
             files, corpus = whole_dataset(selection, folder, progress, online=online)
@@ -314,23 +326,6 @@ def find_sample(
         except DamagedFileError as damaged:
             discard(damaged.path, folder)  # and made again
     raise CorpusError(f"{corpus.label} cannot be kept in {folder}. Choose another place for the store.")
-
-
-def _of_rounds(selection: Selection, size: int, seed: int, folder: Path, progress: Progress, *, online: bool) -> Sample:
-    """A sample of a dataset on the Hub."""
-    split, corpus = open_split(selection, folder, progress, online=online)
-    cut = corpus.selection.segmentation is Segmentation.SENTENCES
-    try:
-        found = split.draw(size, seed, corpus.selection.column, progress, cut=cut)
-    except NotKeptError:
-        raise not_downloaded(selection.corpus) from None
-    of_files = f" in {found.n_files:,} of {len(split.files):,} files" if found.n_files < len(split.files) else ""
-    conversion = " of the Hub's conversion" if split.is_conversion else ""
-    conversion += ", which is of the beginning only," if split.split.startswith("partial-") else ""
-    groups = f"{found.n_row_groups:,} of {found.n_row_groups_known:,} row groups{of_files}{conversion}"
-    megabytes = f"{found.n_bytes / 1e6:,.1f} of {split.n_bytes / 1e6:,.1f} MB were read"
-    drawn = f"from {groups} in random order, each round of them shuffled, seed {seed}; {megabytes}"
-    return Sample(corpus, found.sentences, drawn, np.array(found.row_groups, np.int64))
 
 
 def find_corpus(
