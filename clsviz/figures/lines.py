@@ -50,9 +50,7 @@ class _Style:
     symbol: str
 
 
-def layer_lines(
-    table: pd.DataFrame, palette: Palette, *, unit: str = "tokens", n_layers: int | None = None
-) -> go.Figure:
+def layer_lines(table: pd.DataFrame, palette: Palette, *, n_layers: int | None = None) -> go.Figure:
     """R² of length by layer, over the range of its folds or draws.
 
     table: line, layer, r_squared (NaN if undefined), lowest, highest; a line with one row is drawn as a point.
@@ -72,7 +70,7 @@ def layer_lines(
         figure.add_trace(line)
     shown = table[["r_squared", "lowest"]].to_numpy(float)
     low = max(_LOWEST_R_SQUARED, float(np.nanmin(shown, initial=0)))
-    arrange(figure, layers_axis(last), {"title": f"R² of length in {unit}", "range": [low - _MARGIN, 1 + _MARGIN]})
+    arrange(figure, layers_axis(last), {"title": "R² of length in tokens", "range": [low - _MARGIN, 1 + _MARGIN]})
     return figure.update_layout(hovermode="x unified")
 
 

@@ -1,4 +1,4 @@
-"""The answer to the page's question."""
+"""The answer to the main page's question: in a sentence, in numbers on one line, by name, and for every layer."""
 
 import math
 from collections.abc import Callable

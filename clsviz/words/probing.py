@@ -1,4 +1,4 @@
-"""What becomes of probes of the length if it is erased from the vectors, or if they are read on another corpus."""
+"""What probes find where length is erased, on another corpus, in two dimensions, and where they may get it from."""
 
 from dataclasses import dataclass
 

@@ -58,52 +58,38 @@ def cost(seconds: float) -> str:
 def said(found: RandomWeights, profile: Profile, unit: str) -> str:
     """What untrained models give away after the last layer, what the trained one, and how much of it is linear."""
     last = profile.get(Pooling.CLS, None, Readout.VECTOR)
-    texts = [_untrained(found, profile.guess_error, unit)]
+    there = found.at(None)
+    values = [reading.r_squared or 0.0 for reading in there]
+    if not there:
+        texts = ["No probe could be fitted to the last layer of an untrained model."]
+    elif min(values) >= _GIVES_AWAY:
+        text = "An untrained model gives length away too: after its last layer a probe misses by"
+        texts = [f"{text} {_errors(there)} {unit}."]
+    elif max(values) < HARDLY:
+        texts = ["A linear probe finds almost no length after the last layer of an untrained model."]
+    else:
+        text = "After the last layer of an untrained model, a linear probe misses length by"
+        texts = [f"{text} {_errors(there)} {unit}, guessing by {profile.guess_error:.1f}."]
     without = found.without_positions[-1:] if len(found.without_positions) > found.n_layers else ()
     if without and without[0].r_squared is not None:
         texts.append(f"Without position vectors it misses by {without[0].error:.1f}.")
     if last is not None and last.r_squared is not None:
         texts.append(f"In the trained model a linear probe with this many sentences misses by {last.error:.1f}.")
-        texts.append(_linear(found, last))
+        if there and not math.isnan(last.linear_share + there[0].linear_share):
+            # Shares of a variance that is itself larger or smaller are compared by the mean vector.
+            linear = f"Of the variance of its last layer {share(last.linear_share)} is linear in length, with random "
+            linear += f"weights {share(there[0].linear_share)}"
+            ratio = last.linear_over_mean / there[0].linear_over_mean if there[0].linear_over_mean else math.nan
+            if 0 < ratio < math.inf:
+                times = f"{ratio:.1f} times" if ratio >= 1 else f"{ratio:.2f} of"
+                linear += f"; relative to the squared mean vector it is {times} what it is with random weights"
+            texts.append(f"{linear}.")
     return " ".join(filter(None, [*texts, found.problem]))
-
-
-def _untrained(found: RandomWeights, guess_error: float, unit: str) -> str:
-    there = found.at(None)
-    values = [reading.r_squared or 0.0 for reading in there]
-    if not there:
-        return "No probe could be fitted to the last layer of an untrained model."
-    if min(values) >= _GIVES_AWAY:
-        return (
-            f"An untrained model gives length away too: after its last layer a probe misses by {_errors(there)} {unit}."
-        )
-    if max(values) < HARDLY:
-        return "A linear probe finds almost no length after the last layer of an untrained model."
-    return (
-        f"After the last layer of an untrained model, a linear probe misses length by {_errors(there)} {unit}, "
-        f"guessing by {guess_error:.1f}."
-    )
 
 
 def _errors(readings: list[Reading]) -> str:
     low, high = (f"{end(reading.error for reading in readings):.1f}" for end in (min, max))
     return low if low == high else f"{low}–{high}"
-
-
-def _linear(found: RandomWeights, last: Reading) -> str:
-    """Which share of the variance is linear in length, and how it compares where the mean vector is the measure."""
-    first = found.at(None)[:1]
-    if not first or math.isnan(last.linear_share + first[0].linear_share):
-        return ""
-    ratio = last.linear_over_mean / first[0].linear_over_mean if first[0].linear_over_mean else math.nan
-    text = (
-        f"Of the variance of its last layer {share(last.linear_share)} is linear in length, with random weights "
-        f"{share(first[0].linear_share)}"
-    )
-    if not 0 < ratio < math.inf:
-        return f"{text}."
-    times = f"{ratio:.1f} times" if ratio >= 1 else f"{ratio:.2f} of"
-    return f"{text}; relative to the squared mean vector it is {times} what it is with random weights."
 
 
 def curve_title(profile: Profile, pooling: Pooling = Pooling.CLS) -> str:

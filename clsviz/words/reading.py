@@ -1,4 +1,4 @@
-"""How a file of the user's own was read."""
+"""How a file of the user's own was read; and vectors that were imported, of which nothing else is known."""
 
 import re
 from pathlib import Path

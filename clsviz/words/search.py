@@ -1,4 +1,4 @@
-"""What is said of whether length bends a search: verdict, evidence, what to do."""
+"""Whether length bends a search: verdict, evidence, what to do; the cards, and how it was tested."""
 
 import shlex
 from collections.abc import Mapping
@@ -123,14 +123,10 @@ def _share(ranking: Ranking, fifths: list[Fifth]) -> str:
 
     favoured = max(fifths, key=exposure)
     if exposure(favoured) > 1:
-        return f"the {_name(ranking, favoured)} fifth takes {exposure(favoured):.2g} times its share"
+        return f"the {FIFTHS[ranking.fifths.index(favoured)]} fifth takes {exposure(favoured):.2g} times its share"
     neglected = min(fifths, key=exposure)
     times = f"{exposure(neglected):.2g}" if exposure(neglected) >= 0.01 else "under 0.01"
-    return f"the {_name(ranking, neglected)} fifth takes only {times} times its share"
-
-
-def _name(ranking: Ranking, fifth: Fifth) -> str:
-    return FIFTHS[ranking.fifths.index(fifth)]
+    return f"the {FIFTHS[ranking.fifths.index(neglected)]} fifth takes only {times} times its share"
 
 
 def quiet_line(test: SearchTest, similarity: SimilarityFunction = SimilarityFunction.COSINE) -> str:
@@ -369,17 +365,8 @@ def settings(test: SearchTest, found: Found, titles: str) -> dict[str, str]:
 
 def command(experiment: Experiment, found: Found, extras: Mapping[str, str]) -> str:
     """The command line that measures the same; extras: flags beside the settings, by name."""
-    kept = {
-        "--model",
-        "--corpus",
-        "--configuration",
-        "--split",
-        "--column",
-        "--reading",
-        "--seed",
-        "--pooling",
-        "--layer",
-    }
+    kept = {"--model", "--corpus", "--configuration", "--split", "--column", "--reading", "--seed"}
+    kept |= {"--pooling", "--layer"}
     of = pinned(experiment, found).to_flags(SEARCH_DEFAULTS)
     flags = {flag: value for flag, value in of.items() if flag in kept}
     flags |= {f"--{name}": value for name, value in extras.items() if value}

@@ -1,4 +1,4 @@
-"""What is said of the sentences that are selected, and of those that have a trait."""
+"""What is said of the sentences of a picture: how they are drawn, which are selected, and which have a trait."""
 
 from typing import TYPE_CHECKING
 
@@ -28,13 +28,6 @@ _HAVE = {
     Trait.QUESTION: "have a question mark",
     Trait.DIGIT: "have a digit",
     Trait.CAPITAL: "begin with a capital",
-}
-
-_HAS = {
-    Trait.FULL_STOP: "ends with a full stop",
-    Trait.QUESTION: "has a question mark",
-    Trait.DIGIT: "has a digit",
-    Trait.CAPITAL: "begins with a capital",
 }
 
 OTHER_VALUES, NO_VALUE = "other values", "no value"
@@ -101,12 +94,13 @@ def end_of_scale(end: float) -> str:
 def by_trait(trait: Trait, shown: "ViewData", has: "NDArray[np.bool_]") -> str:
     """How many sentences have the trait, and both mean norms; has: bool (n,), of those shown."""
     n, rest = int(has.sum()), int((~has).sum())
+    it_has = f"{TRAITS[trait][:1].lower()}{TRAITS[trait][1:]}"
     if not n or not rest:
         if n + rest == 1:
-            return f"The only sentence {_HAS[trait]}." if n else f"The only sentence is not one that {_HAS[trait]}."
+            return f"The only sentence {it_has}." if n else f"The only sentence is not one that {it_has}."
         return f"{'All' if n else 'None'} of the {n + rest:,} sentences {_HAVE[trait]}."
     means = [number(float(shown.norms[which].mean())) for which in (has, ~has)]
-    have = _HAS[trait] if n == 1 else _HAVE[trait]
+    have = it_has if n == 1 else _HAVE[trait]
     return f"{n:,} of {n + rest:,} sentences {have}: mean norm {means[0]}, that of the others {means[1]}."
 
 

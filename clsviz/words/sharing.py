@@ -1,4 +1,4 @@
-"""What is said of a link before it is opened, and of a picture on another page."""
+"""What is said of a link and of a picture elsewhere; how a picture is captioned, and how clsviz is cited for it."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""What the model makes of a visitor's own sentences, in prose."""
+"""What is said of a visitor's own sentences, beside those of the corpus."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a page says while there is nothing to show yet."""
+"""What a page says in place of a result: none is there yet, or a model or a page does not have it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -33,14 +33,11 @@ def for_points(job: MeasuringJob, n_ahead: int | None = None) -> str:
         why = "The time of this run was up" if job.error else "Stopped"
         return f"{why} before the first sentences were measured. Press Measure to continue."
     if job.state is State.QUEUED and n_ahead:
-        return f"{in_queue(n_ahead)}. {_FIRST_POINTS}"
+        return f"{in_queue(n_ahead)}. The first points appear soon after that."
     if job.unit:
         return f"{job.stage}: {job.done:,} of {job.total:,} {job.unit}. The result is kept, so this happens only once."
     stage = _needed(job) or f"{job.stage or 'Looking for earlier measurements'}."
     return f"{stage} The first points appear in a few seconds."
-
-
-_FIRST_POINTS = "The first points appear soon after that."
 
 
 def in_queue(n_ahead: int | None) -> str:
@@ -135,18 +132,13 @@ def plan_lines(plan: Plan, n_workers: int) -> Iterator[str]:
     if plan.megabytes:
         yield f"To download first: about {plan.megabytes:,} MB."
     stored = plan.n_sentences - plan.n_missing
-    about = "" if plan.is_counted else "about "
-    judged = "" if plan.is_counted else ", judged by the size of the files"
-    yield f"Sentences: {about}{plan.n_sentences:,}{judged}" + (
-        f", of which {stored:,} are measured already." if stored else "."
-    )
+    sentences = f"{plan.n_sentences:,}"
+    sentences = sentences if plan.is_counted else f"about {sentences}, judged by the size of the files"
+    yield f"Sentences: {sentences}" + (f", of which {stored:,} are measured already." if stored else ".")
     if plan.n_missing:
         yield f"Tokens to read: about {plan.n_tokens:,}, estimated from the sentences’ characters."
-        how = (
-            "as measured here before"
-            if plan.is_measured
-            else "estimated from the model’s size and this machine’s speed"
-        )
+        how = "estimated from the model’s size and this machine’s speed"
+        how = "as measured here before" if plan.is_measured else how
         yield f"On this machine: about {duration(plan.seconds())}, at {plan.rate:,.0f} sentences/s ({how})."
         if n_workers > 1:
             each = duration(plan.seconds(n_workers))
@@ -155,7 +147,7 @@ def plan_lines(plan: Plan, n_workers: int) -> Iterator[str]:
             f"On a GPU: about {duration(plan.gpu_seconds)}, assuming that it sustains {GPU_RATE / 1e12:.0f} TFLOP/s in "
             "float32; not measured."
         )
-    yield (f"Kept: about {_size(plan.norms_bytes)} of norms. Vectors of all would take {_size(plan.vectors_bytes)}.")
+    yield f"Kept: about {_size(plan.norms_bytes)} of norms. Vectors of all would take {_size(plan.vectors_bytes)}."
 
 
 def plan_line(plan: Plan, *, of_vectors: bool = False) -> str:
