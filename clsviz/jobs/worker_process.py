@@ -9,7 +9,6 @@ import ctypes
 import functools
 import gc
 import os
-import signal
 import threading
 import time
 import traceback
@@ -24,6 +23,7 @@ from cachetools import LRUCache
 from clsviz import encoder
 from clsviz.errors import ModelError
 from clsviz.measurements import DEALT, KINDS, Kind, Measurements, PooledVectors
+from clsviz.processes import end_with
 from clsviz.settings import Alteration, Pooling, Precision
 from clsviz.sources.models import Weights
 
@@ -294,15 +294,12 @@ class _Worker:
         self.last_call = time.monotonic()
         self.is_trimmed = True
 
-    def watch(self, parent: int) -> None:
-        """End with the parent, also where that was killed; meanwhile give freed memory back when idle."""
-        while os.getppid() == parent:
-            time.sleep(0.5)
-            if not self.is_trimmed and time.monotonic() - self.last_call > _TRIM_SECONDS:
-                self.is_trimmed = True
-                with suppress(AttributeError, OSError, TypeError):  # only glibc has it
-                    ctypes.CDLL(None).malloc_trim(0)
-        os._exit(1)
+    def trim(self) -> None:
+        """Give freed memory back when idle."""
+        if not self.is_trimmed and time.monotonic() - self.last_call > _TRIM_SECONDS:
+            self.is_trimmed = True
+            with suppress(AttributeError, OSError, TypeError):  # only glibc has it
+                ctypes.CDLL(None).malloc_trim(0)
 
 
 @functools.cache
@@ -312,10 +309,9 @@ def _worker() -> _Worker:
 
 def _begin_worker(parent: int, capacity: int) -> None:
     """Prepare the worker."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C reaches the whole group; the parent ends this process
     gc.set_threshold(200_000, 20, 20)  # libraries make millions of objects that stay
     _worker().loaded = LRUCache(capacity)
-    threading.Thread(target=_worker().watch, args=[parent], daemon=True).start()
+    end_with(parent, _worker().trim)
 
 
 def _run(function: Callable[..., T], *args: object) -> tuple[int, T]:

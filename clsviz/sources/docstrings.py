@@ -4,8 +4,6 @@ import ast
 import gc
 import os
 import re
-import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
@@ -15,6 +13,7 @@ from sentencex import segment
 
 from clsviz.atomic import open_regular
 from clsviz.errors import CorpusError
+from clsviz.processes import end_with
 from clsviz.progress import Progress
 
 SCHEMA = 2
@@ -152,13 +151,7 @@ def gather(files: Sequence[str], progress: Progress) -> list[str]:
 
 def _begin_worker(parent: int) -> None:
     gc.disable()  # syntax trees hold no cycles, and collecting among them doubles the time
-
-    def end_with_parent() -> None:  # also where that was killed
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    end_with(parent)
 
 
 def sentences_in(path: str) -> list[str]:
