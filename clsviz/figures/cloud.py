@@ -446,7 +446,10 @@ def plotly_script() -> str:
 
 def plain_json(figure: go.Figure) -> str:
     """A figure without its template: the browser has that of the theme."""
-    plain = figure.to_dict()
+    return _json(figure.to_dict())
+
+
+def _json(plain: dict[str, Any]) -> str:
     plain["layout"].pop("template", None)
     text: str = plotly.io.json.to_json_plotly(plain)
     return text
@@ -476,6 +479,4 @@ def sent(figure: Picture, numbers: NDArray[np.intp], fit: "Fit | None" = None, *
         of_lengths, of_norms = labels(figure.density, figure.axes.unit)
         counts = figure.density.counts.T.tolist()
         plain["sent"]["density"] = {"counts": counts, "lengths": of_lengths, "norms": of_norms}
-    plain["layout"].pop("template", None)
-    text: str = plotly.io.json.to_json_plotly(plain)
-    return text
+    return _json(plain)
