@@ -175,15 +175,18 @@ def search_vectors(
     def vectors(texts: Sequence[str], pooling: Pooling) -> NDArray[np.float32]:
         return np.concatenate([block.vectors[pooling] for block in blocks(texts)])
 
-    n_tokens, truncated = [], []
-    for stage, texts in (("Measuring texts", searches.texts), ("Measuring searches", searches.queries)):
+    def measure(stage: str, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """Measure them all, of which their lengths and whether they are truncated are held in memory."""
         progress.begin(stage, len(texts))
+        n_tokens, truncated = [], []
         for number, block in enumerate(blocks(texts), 1):
             n_tokens.append(block.n_tokens)
             truncated.append(block.truncated)
             progress.advance(min(len(texts), number * _BLOCK))
             progress.rest()
+        return np.concatenate(n_tokens), np.concatenate(truncated)
+
+    lengths = measure("Measuring texts", searches.texts)
+    measure("Measuring searches", searches.queries)
     of_texts, of_queries = (functools.partial(vectors, texts) for texts in (searches.texts, searches.queries))
-    n = len(searches.texts)
-    lengths = np.concatenate(n_tokens)[:n], np.concatenate(truncated)[:n]
     return SearchVectors(*lengths, of_texts, of_queries, list(poolings), weights.normalizes)

@@ -129,10 +129,10 @@ def ask(experiment: Experiment, titles: str = "", judged: str = "") -> SearchJob
             return Asked(*of, None, Cost(0, models.download_megabytes(experiment.model, progress)))
         found = Found(weights, Sample(there.corpus, [], "all texts, none cut into sentences"))
         texts = [text[:_LONGEST_READ] for text in (*there.texts, *there.queries)]
-        read = Found(weights, Sample(there.corpus, texts, ""))
+        to_measure = Found(weights, Sample(there.corpus, texts, ""))
         extraction = Extraction(experiment, queue.store, queue.encoders, machine=queue.machine, kind=Kind.VECTORS)
         has_trial = _result_key(found, experiment) not in cache  # or else nobody waits for it
-        return Asked(*of, found, Cost(extraction.seconds(read, len(texts), has_trial=has_trial) + _TEST_SECONDS))
+        return Asked(*of, found, Cost(extraction.seconds(to_measure, len(texts), has_trial=has_trial) + _TEST_SECONDS))
 
     asked = queue.fetch(("searches", tries, of_texts), read, who)
     result = asked.work.result
