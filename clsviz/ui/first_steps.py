@@ -95,7 +95,6 @@ class Example:
     answer: str
 
 
-@st.fragment
 def show_examples() -> None:
     """The examples, closed at first."""
     with st.expander(words.sharing.EXAMPLES, key="examples", on_change="rerun") as place:
