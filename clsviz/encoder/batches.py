@@ -13,6 +13,7 @@ import threadpoolctl
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from clsviz.errors import ModelError
 from clsviz.measurements import MAX_LENGTH, POOLED
@@ -23,6 +24,10 @@ TOKEN_BUDGETS = {"cpu": 2048, "cuda": 131_072, "mps": 8192}
 """Most tokens in a batch, by device. On a CPU, larger batches fall out of its caches."""
 _MOST_QUEUED = 2
 """Batches that may wait for a GPU while it computes another: enough to keep it busy."""
+ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+"""Implementations of attention that PyTorch may choose from; on a CPU there are no others. On NVIDIA's newer GPUs it
+would choose cuDNN's in bfloat16, which takes about a tenth of a second to plan for every number of sentences and tokens
+that it has not seen (https://github.com/pytorch/pytorch/pull/155958), and every batch has several new ones."""
 _SMALLEST = 256
 """Tokens of the last batches that are computed side by side; smaller ones would take more time per token."""
 _MOST_THREADS = 8
@@ -44,6 +49,7 @@ class BatchRunner:
         self._device = device
         self._pads = pads
 
+    @sdpa_kernel(ATTENTION)
     @torch.inference_mode()
     def run(
         self,

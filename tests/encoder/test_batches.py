@@ -70,6 +70,15 @@ def test_batches_that_are_computed_side_by_side_end_with_small_ones() -> None:
     assert tokens[-1] <= 256
 
 
+def test_attention_is_never_planned_anew_for_every_shape() -> None:
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    enabled, _ = BatchRunner("Model", CPU, 256, pads=True).run(
+        LENGTHS, lambda _: torch.backends.cuda.cudnn_sdp_enabled()
+    )
+    assert not any(enabled)
+    assert torch.backends.cuda.cudnn_sdp_enabled() == before
+
+
 def test_a_sentence_longer_than_the_budget_is_a_batch_of_its_own() -> None:
     assert [batch.tolist() for batch in plan_batches(np.array([5, 300, 5]), token_budget=256)] == [[1], [0, 2]]
 
