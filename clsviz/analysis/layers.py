@@ -57,38 +57,45 @@ class EveryLayer:
     layers: tuple[AfterLayer, ...]
 
 
-def every_layer(
-    found: Found, view: View, pooled: Vectors | Means | None = None, selected: NDArray[np.intp] | None = None
-) -> EveryLayer:
+def every_layer(found: Found, view: View, pooled: Vectors | Means | None = None) -> EveryLayer:
     """Norm against length after each layer, for the sentences that the view shows; its layer and pooling play no part.
 
-    pooled: of the same sentences, for the norms of their mean-pooled vectors. selected: sentences that are drawn in any
-    case, intp (n,), among those measured.
+    pooled: of the same sentences, for the norms of their mean-pooled vectors.
     """
     index, _ = under_cutoff(found.measurements, view)
     lengths = lengths_of(found, view, index)
-    is_drawn = np.arange(len(index)) < MOST_DRAWN  # the sample is in random order
-    if selected is not None:
-        is_drawn[np.flatnonzero(np.isin(index, selected) & ~is_drawn)[:MOST_DRAWN]] = True
 
     def after(found: Found, pooling: Pooling, layer: int) -> AfterLayer:
-        return _after(found, replace(view, pooling=pooling, layer=layer), index, lengths, is_drawn)
+        return _after(found, replace(view, pooling=pooling, layer=layer), index, lengths)
 
     n_layers = found.measurements.n_layers
     layers = [after(found, Pooling.CLS, layer) for layer in range(n_layers + 1)]
     if pooled is not None and len(pooled) >= len(found.measurements):
         layers.append(after(replace(found, measurements=pooled, audit=None), Pooling.MEAN, n_layers))
-    return EveryLayer(len(index), index[is_drawn], lengths[is_drawn], tuple(layers))
+    return EveryLayer(len(index), index[:MOST_DRAWN], lengths[:MOST_DRAWN], tuple(layers))  # the order is random
 
 
-def _after(
-    found: Found, view: View, index: NDArray[np.intp], lengths: NDArray[np.int32], is_drawn: NDArray[np.bool_]
-) -> AfterLayer:
+def with_selected(
+    every: EveryLayer, found: Found, view: View, pooled: Vectors | Means | None, selected: NDArray[np.intp]
+) -> EveryLayer:
+    """What `every_layer` gives, with some sentences drawn as well, intp (n,), among those measured."""
+    index, _ = under_cutoff(found.measurements, view)
+    lengths = lengths_of(found, view, index)
+    is_also = np.isin(index[MOST_DRAWN:], selected)
+    drawn = np.append(np.arange(len(every.index)), MOST_DRAWN + np.flatnonzero(is_also)[:MOST_DRAWN])
+    layers = []
+    for after in every.layers:
+        measured = found.measurements if pooled is None or after.pooling is Pooling.CLS else pooled
+        layers.append(replace(after, norms=measured.norms(after.pooling, after.layer)[index[drawn]]))
+    return replace(every, index=index[drawn], lengths=lengths[drawn], layers=tuple(layers))
+
+
+def _after(found: Found, view: View, index: NDArray[np.intp], lengths: NDArray[np.int32]) -> AfterLayer:
     assert view.layer is not None  # each has its number
     norms = found.measurements.norms(view.pooling, view.layer)[index]
     y = norms.astype(float)
     mean, sd = (float(y.mean()), float(y.std(ddof=1))) if len(y) > 1 else (0.0, 0.0)
-    after = AfterLayer(view.layer, norms[is_drawn], mean, sd, pooling=view.pooling)
+    after = AfterLayer(view.layer, norms[:MOST_DRAWN], mean, sd, pooling=view.pooling)
     audit = audit_of(found, view)
     if found.audit is not None and (audit is None or not audit.keeps_r_squared):
         return replace(after, problem="not measurable")

@@ -185,7 +185,7 @@ def select_index(
     lengths = lengths_of(found, view, index)
     norms = found.measurements.norms(view.pooling, view.layer)[index]
     clusters = None
-    if wait or clusters_ready(found, view):
+    if wait or clusters_ready(found, view, cache):
         clusters = near_duplicates(found, view, cache)[index]
     row_groups = None if found.sample.row_groups is None else found.sample.row_groups[index]
 
@@ -258,10 +258,18 @@ def digest(index: NDArray[np.intp]) -> str:
     return hashlib.sha256(index.tobytes()).hexdigest()
 
 
-def clusters_ready(found: Found, view: View) -> bool:
-    """Whether it is known which of the sentences are near-duplicates, or can be in no time."""
+def clusters_ready(found: Found, view: View, cache: ResultCache | None = None) -> bool:
+    """Whether it is known which of the sentences are near-duplicates, or can be in no time.
+
+    cache: where it is looked for; the sample then knows it.
+    """
     is_grouped = view.near_duplicates is NearDuplicates.GROUPED
-    return not is_grouped or len(found.sentences) <= MOST_AT_ONCE or found.sample.knows_clusters
+    if not is_grouped or len(found.sentences) <= MOST_AT_ONCE or found.sample.knows_clusters:
+        return True
+    if cache is None or (stored := cache.get(result_key("clusters", found))) is None:
+        return False
+    found.sample.learn_clusters(stored)
+    return True
 
 
 def near_duplicates(found: Found, view: View, cache: ResultCache | None = None) -> NDArray[np.intp]:

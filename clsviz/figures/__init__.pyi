@@ -20,6 +20,7 @@ from .cloud import scatter as scatter
 from .cloud import sent as sent
 from .cloud import to_html as to_html
 from .colouring import Key as Key
+from .density import MOST_SELECTED as MOST_SELECTED
 from .density import N_BINS as N_BINS
 from .density import Density as Density
 from .density import Drawn as Drawn

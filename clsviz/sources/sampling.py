@@ -284,6 +284,10 @@ class Sample:
         """Whether the clusters are already computed: with 100,000 sentences that takes seconds."""
         return "clusters" in vars(self)
 
+    def learn_clusters(self, clusters: NDArray[np.intp]) -> None:
+        """Take them as they were once computed."""
+        vars(self)["clusters"] = clusters
+
 
 def find_sample(
     selection: Selection, size: int, seed: int, folder: Path, progress: Progress, *, online: bool = False

@@ -1,7 +1,6 @@
 """What a straight line leaves out: a curve, the spread at each length, and whether length tells anything at all."""
 
 import math
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -89,7 +88,7 @@ _NONE = (math.nan, math.nan)
 _MOST_FOR_NULL = 5000
 """Sentences that the null of the curve is computed from; of more, the true one would be narrower still."""
 
-_MOST_FOR_QUANTILES = 10_000
+_MOST_FOR_QUANTILES = 5000
 """Sentences that the quantile curves are those of: the picture waits for them, a tenth of a second."""
 
 MOST_DRAWN = 20_000
@@ -232,21 +231,20 @@ def spread(
 def quantiles(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | None = None) -> Quantiles:
     """The curves of norms on lengths, both (n,), by quantile regression (Koenker and Bassett 1978).
 
-    Those of the first 10,000 sentences, which are as random as all. Takes clusters, and raises UndefinedFitError, as
+    Those of the first 5,000 sentences, which are as random as all. Takes clusters, and raises UndefinedFitError, as
     `shape` does.
     """
-    from statsmodels.regression.quantile_regression import QuantReg
-    from statsmodels.tools.sm_exceptions import ConvergenceWarning, IterationLimitWarning
+    from scipy.optimize import linprog
 
     x, y = _checked(lengths, norms, clusters)
     x, y = x[:_MOST_FOR_QUANTILES], y[:_MOST_FOR_QUANTILES]
     centre, scale = y.mean(), y.std()
-    model = QuantReg((y - centre) / scale, np.stack([np.ones_like(x), np.log(np.maximum(x, 1))], axis=1))
-    with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):  # of errors that nobody asks for
-        # Where several lines fit almost equally well, it may go back and forth between them until it is stopped.
-        warnings.simplefilter("ignore", IterationLimitWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        lines = {quantile: model.fit(quantile, p_tol=1e-5).params * scale for quantile in QUANTILES}
+    terms = np.stack([np.ones_like(x), np.log(np.maximum(x, 1))])
+    lines = {}
+    for quantile in QUANTILES:  # the dual linear program, whose multipliers are the line (Koenker 2005, section 6.2)
+        sums = (1 - quantile) * terms.sum(axis=1)
+        solved = linprog((centre - y) / scale, A_eq=terms, b_eq=sums, bounds=(0, 1), method="highs")
+        lines[quantile] = -solved.eqlin.marginals * scale
     slopes = {quantile: float(line[1]) for quantile, line in lines.items()}
     return Quantiles(slopes, {quantile: float(line[0] + centre) for quantile, line in lines.items()})
 

@@ -330,14 +330,15 @@ def _every_layer(found: Found, experiment: Experiment) -> None:
         key = Extraction(experiment, store, encoders, kind=Kind.VECTORS).key_of(found)
         pooled = read_outline(store.shipped, key)
 
-    def draw() -> tuple[analysis.layers.EveryLayer, list[dict[str, str]]]:
-        every = analysis.layers.every_layer(found, of_cls, pooled, selected)
-        marked = np.flatnonzero(np.isin(every.index, selected))
-        return every, [figures.thumbnail(every, at, marked) for at in range(len(every.layers))]
+    of = "every layer", found.key, of_cls, pooled is None
+    every = server.cache().get_or_compute(of, lambda: analysis.layers.every_layer(found, of_cls, pooled))
 
-    every, paths = server.cache().get_or_compute(
-        ("every layer", found.key, of_cls, pooled is None, selected.tobytes()), draw
-    )
+    def draw() -> list[dict[str, str]]:
+        drawn = analysis.layers.with_selected(every, found, of_cls, pooled, selected) if len(selected) else every
+        marked = np.flatnonzero(np.isin(drawn.index, selected))
+        return [figures.thumbnail(drawn, at, marked) for at in range(len(drawn.layers))]
+
+    paths = server.cache().get_or_compute((*of, selected.tobytes()), draw)
     n_layers = found.measurements.n_layers
     chosen = experiment.pooling, n_layers if experiment.layer is None else experiment.layer
     drawn = [at for at, after in enumerate(every.layers) if after.layer or after.r_squared is not None]

@@ -9,7 +9,7 @@ import pytest
 from support.tiny import random_sentences
 
 from clsviz import analysis, words
-from clsviz.analysis.layers import MOST_DRAWN, every_layer
+from clsviz.analysis.layers import MOST_DRAWN, every_layer, with_selected
 from clsviz.experiment import Experiment, View
 from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.measurements import Kind, Measurements
@@ -76,13 +76,14 @@ def test_selected_sentences_are_drawn_in_addition_to_the_first_ones() -> None:
     every = every_layer(found_of(made), view)
     shown = np.flatnonzero((made.n_tokens < 40) & ~made.truncated)
     hidden = np.flatnonzero(made.n_tokens >= 40)[0]
-    more = every_layer(found_of(made), view, selected=np.array([every.index[3], shown[450], shown[-1], hidden]))
+    selected = np.array([every.index[3], shown[450], shown[-1], hidden])
+    more = with_selected(every, found_of(made), view, None, selected)
     assert more.index.tolist() == [*every.index.tolist(), shown[450], shown[-1]]
     np.testing.assert_array_equal(more.lengths[:MOST_DRAWN], every.lengths)
     for before, after in zip(every.layers, more.layers, strict=True):
         np.testing.assert_array_equal(after.norms, made.cls_norms[more.index, after.layer])
         assert (after.r_squared, after.mean) == (before.r_squared, before.mean)
-    assert len(every_layer(found_of(made), view, selected=shown).index) == 2 * MOST_DRAWN
+    assert len(with_selected(every, found_of(made), view, None, shown).index) == 2 * MOST_DRAWN
 
 
 @pytest.fixture(scope="module")

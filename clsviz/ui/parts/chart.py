@@ -43,8 +43,9 @@ def palette() -> "figures.Palette":
 def view_of(found: Found, experiment: Experiment) -> "ViewData":
     """What the experiment's view shows of what is measured so far."""
     view = experiment.view
-    key = "shown", found.key, view, analysis.clusters_ready(found, view)
-    return server.cache().get_or_compute(key, lambda: analysis.select(found, view, wait=False, cache=server.cache()))
+    cache = server.cache()
+    key = "shown", found.key, view, analysis.clusters_ready(found, view, cache)
+    return cache.get_or_compute(key, lambda: analysis.select(found, view, wait=False, cache=cache))
 
 
 def _quantiles(found: Found, view: View, shown: "ViewData") -> "Quantiles | None":
@@ -175,7 +176,8 @@ def show(
         over = {**_over(found, experiment, shown, overlays), "own": own, "own_name": own_name}
         return _draw(found, experiment, shown, around, part, selected, groups, over)
 
-    of = around, tuple(overlays), st.session_state.colour, groups is None, part, selected.tobytes() if is_dense else b""
+    also = selected.tobytes() if is_dense and len(selected) <= figures.MOST_SELECTED else b""
+    of = around, tuple(overlays), st.session_state.colour, groups is None, part, also
     key = "drawing", found.key, experiment.view, analysis.clusters_ready(found, experiment.view), of
     # What a visitor typed is seen by nobody else.
     drawn, drawing = draw() if own else server.cache().get_or_compute(key, draw)

@@ -168,6 +168,8 @@ function mark({ figure, selected, marks, told }) {
   Object.assign(figure.data.at(-1), { x: ringed.map((place) => cloud.x[place]), y: ringed.map((place) => cloud.y[place]) })
 }
 
+const stateOf = ({ selected, marks }) => `${selected} ${marks}`
+
 function listen(chart) {
   const { plot } = chart
   const isOurs = () => !chart.isDrawing && chart.figure?.sent && chart.data.tools
@@ -179,6 +181,12 @@ function listen(chart) {
     chart.selected = bitsOf(points.map(({ pointNumber }) => pointNumber), chart.figure.data[sent.cloud].x.length)
     chart.tell("selected", chart.told)
     chart.figure.layout.selections = plot.layout.selections
+    const isRinged = chart.figure.data.at(-1).x?.length > 0
+    if (!isRinged && points.length > MOST_RINGED) { // Plotly has drawn them, and there is nothing else to draw
+      mark(chart)
+      chart.state = stateOf(chart)
+      return
+    }
     chart.isStale = true
     draw(chart)
   }
@@ -250,7 +258,7 @@ async function draw(chart) {
     const { data, plot } = chart
     const name = JSON.stringify([data.route || data.figure, data.labels, getComputedStyle(chart.host).colorScheme])
     const isNew = name !== chart.name
-    const state = `${chart.selected} ${chart.marks}`
+    const state = stateOf(chart)
     if (!isNew && state === chart.state) return
     const figure = isNew ? await figureOf(chart) : chart.figure
     if (!chart.isMounted) return

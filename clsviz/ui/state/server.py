@@ -42,7 +42,8 @@ _ROOM_FOR_A_MODEL = 4 * 2**30
 """Memory with which the built-in model is loaded before anybody asks for it."""
 
 _REGRESSIONS = (
-    "statsmodels.regression.quantile_regression",
+    "statsmodels.regression.linear_model",
+    "scipy.optimize",
     "scipy.stats",
     "sklearn.linear_model",
     "sklearn.preprocessing",
