@@ -65,8 +65,8 @@ def show(
         if is_in_browser:  # or else the page has just seen to that
             session.recall()
             forged.mend()
-        if chosen() != before:
-            st.rerun()
+            if chosen() != before:
+                st.rerun()
         draw()
         if is_in_browser and was_active != is_active():  # to begin, or to stop, drawing it again and again
             st.rerun()
