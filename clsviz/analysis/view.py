@@ -185,7 +185,7 @@ def select_index(
     lengths = lengths_of(found, view, index)
     norms = found.measurements.norms(view.pooling, view.layer)[index]
     clusters = None
-    if wait or clusters_ready(found, view, cache):
+    if clusters_ready(found, view, cache) or wait:  # in this order: what is stored, the sample knows from then on
         clusters = near_duplicates(found, view, cache)[index]
     row_groups = None if found.sample.row_groups is None else found.sample.row_groups[index]
 

@@ -193,11 +193,10 @@ class Encoder:
         tokens = self._tokenized(sentences)
         lengths = self._tokenizer.framed_lengths(tokens)
         ends = np.cumsum(lengths)
-        dealt_to = np.empty(ends[-1] if len(ends) else 0, np.intp)
-        for at in range(0, len(lengths), DEALT):
-            those = np.arange(at, min(at + DEALT, len(lengths)))
-            some = np.random.default_rng(0).permutation(np.repeat(those, lengths[those]))
-            dealt_to[ends[those[-1]] - len(some) : ends[those[-1]]] = some
+        each = np.arange(len(lengths))
+        runs = [slice(at, at + DEALT) for at in range(0, len(each), DEALT)]
+        deals = [np.random.default_rng(0).permutation(np.repeat(each[run], lengths[run])) for run in runs]
+        dealt_to = np.concatenate([each[:0], *deals])
         adds_at = self.device if self.device.type == "cuda" else torch.device("cpu")  # mps has no float64
         dealt = torch.zeros((len(lengths), self.layer_norms.shape[2]), dtype=torch.float64, device=adds_at)
         is_dealt = np.zeros(len(lengths), np.bool_)
@@ -222,11 +221,7 @@ class Encoder:
                 is_dealt[batch] = True  # where memory ran out meanwhile, it is computed once more
             return torch.cat([norms, squares[:, None], fixed[:, None], of_pooler], dim=1)
 
-        def report(n_done: int) -> None:
-            assert on_batch is not None
-            on_batch(n_done * len(tokens) // len(lengths))
-
-        results, done = self._runner.run(lengths, compute, on_batch and report)
+        results, done = self._run(tokens, compute, on_batch)
         if not results:
             return Means.none()
         numbers = torch.cat(results).cpu().numpy()[np.argsort(done)[tokens.order]]
@@ -329,11 +324,18 @@ class Encoder:
         on_batch: Callable[[int], None] | None = None,
     ) -> tuple[list[T], NDArray[np.intp]]:
         """What `forward` gives for each batch of the distinct sentences, and the order in which it took them."""
-        lengths = self._tokenizer.framed_lengths(tokens)
 
         def compute(batch: NDArray[np.intp]) -> T:
             ids, of_batch = self._tokenizer.rows(tokens, batch)
             return forward(to_device(ids, self.device), of_batch)
+
+        return self._run(tokens, compute, on_batch)
+
+    def _run(
+        self, tokens: Tokens, compute: Callable[[NDArray[np.intp]], T], on_batch: Callable[[int], None] | None
+    ) -> tuple[list[T], NDArray[np.intp]]:
+        """As `_in_batches`, where `compute` takes which of the distinct sentences are in the batch."""
+        lengths = self._tokenizer.framed_lengths(tokens)
 
         def report(n_done: int) -> None:
             assert on_batch is not None
