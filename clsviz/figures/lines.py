@@ -1,13 +1,14 @@
 """Lines over layers, lengths, depths and cutoffs."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import cycle, islice
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import ArrayLike
 from plotly.subplots import make_subplots
 
 from clsviz.figures.style import (
@@ -35,6 +36,9 @@ _MOST_LINES = len(_DASHES)
 _BAND = "2e"
 """Opacity, in hexadecimal."""
 
+_R_SQUARED = "R² %{y:.3f} (%{customdata[0]:.3f} to %{customdata[1]:.3f})"
+"""What is said of a point whose custom data are the ends of a band."""
+
 _LOWEST_R_SQUARED, _MARGIN = -0.2, 0.03
 
 _HALF_BAND = 0.006
@@ -58,16 +62,11 @@ def layer_lines(table: pd.DataFrame, palette: Palette, *, n_layers: int | None =
     """
     last = _last_layer(table, n_layers)
     figure = go.Figure()
-    for (name, rows), style in zip(_groups(table, "line"), _styles(palette), strict=False):
+    for name, rows, style in _groups(table, "line", _styles(palette)):
         by_layer = rows.set_index("layer").reindex(range(last + 1))
-        layers = by_layer.index.to_numpy()
-        ends = by_layer[["lowest", "highest"]].to_numpy(float)
-        figure.add_trace(_band(layers, ends[:, 0], ends[:, 1], style.colour))
-        line = _line(short_name(name), layers, by_layer["r_squared"].to_numpy(float), style, points_only=len(rows) == 1)
-        line.update(
-            customdata=ends, hovertemplate=_with_name("R² %{y:.3f} (%{customdata[0]:.3f} to %{customdata[1]:.3f})")
-        )
-        figure.add_trace(line)
+        layers, ends = by_layer.index.to_numpy(), by_layer[["lowest", "highest"]].to_numpy(float)
+        line = _line(short_name(name), layers, by_layer["r_squared"], style, _R_SQUARED, points_only=len(rows) == 1)
+        figure.add_traces([_band(layers, *ends.T, style.colour), line.update(customdata=ends)])
     shown = table[["r_squared", "lowest"]].to_numpy(float)
     low = max(_LOWEST_R_SQUARED, float(np.nanmin(shown, initial=0)))
     arrange(figure, layers_axis(last), {"title": "R² of length in tokens", "range": [low - _MARGIN, 1 + _MARGIN]})
@@ -90,65 +89,42 @@ def errors_by_layer(
     vector that there is are points. guess: the error of guessing, a line. n_layers: 0 for vectors from no known layer.
     drawn: layer, lowest and highest error, least and most R² of several draws, which are a band below the lines.
     """
-    figure, ends = go.Figure(), list[tuple[str, float, str]]()
-    of_band = [] if drawn is None else drawn["highest"].tolist()
+    figure, of_band = go.Figure(), [] if drawn is None else drawn["highest"].tolist()
     highest = 1.12 * max(filter(math.isfinite, [*table["error"].tolist(), guess, *of_band]), default=1.0)
-
-    def add_end(name: str, y: Floats, colour: str) -> None:
-        if len(known := y[np.isfinite(y)]):
-            ends.append((hover_label(name, 1), float(known[-1]), colour))
-
     if drawn is not None:
         layers, *of_draws = (drawn[name].to_numpy(float) for name in ("layer", "lowest", "highest", "least", "most"))
         middle, thin = (of_draws[0] + of_draws[1]) / 2, _HALF_BAND * highest
         band = _band(layers, of_draws[0] - thin, of_draws[1] + thin, palette.other)
-        figure.add_trace(band.update(name=drawn_name, fillcolor=palette.other + "4d"))
         of_draws_told = "%{customdata[0]:.2f} to %{customdata[1]:.2f} (R² %{customdata[2]:.3f} to %{customdata[3]:.3f})"
-        centre = _line(drawn_name, layers, middle, _Style(palette.other, "solid", "circle"))
-        centre.update(
-            mode="lines", line_width=0, customdata=np.stack(of_draws, axis=1), hovertemplate=_with_name(of_draws_told)
-        )
-        figure.add_trace(centre)
-        add_end(drawn_name, middle, palette.other)
-    for (name, rows), style in zip(_groups(table, "line"), _styles(palette), strict=False):
-        layers, y, r_squared, lower, upper = (
-            rows[column].to_numpy(float) for column in ("layer", "error", "r_squared", "lower", "upper")
+        centre = _line(drawn_name, layers, middle, _Style(palette.other, "solid", "circle"), of_draws_told)
+        centre.update(mode="lines", line_width=0, customdata=np.stack(of_draws, axis=1))
+        figure.add_traces([band.update(fillcolor=palette.other + "4d"), centre])
+    for name, rows, style in _groups(table, "line", _styles(palette)):
+        y, r_squared, lower, upper = (
+            rows[column].to_numpy(float) for column in ("error", "r_squared", "lower", "upper")
         )
         told = [
             f"{error:.2f} (R² {value:.3f}{f', {low:.3f} to {high:.3f}' if np.isfinite(low) else ''})"
             for error, value, low, high in zip(y, r_squared, lower, upper, strict=True)
         ]
-        line = _line(short_name(name), layers, y, replace(style, dash="solid"), points_only=np.isfinite(y).sum() == 1)
-        figure.add_trace(line.update(text=told, hovertemplate=_with_name("%{text}")))
-        add_end(name, y, style.colour)
+        is_point, solid = np.isfinite(y).sum() == 1, replace(style, dash="solid")
+        line = _line(short_name(name), rows["layer"], y, solid, "%{text}", points_only=is_point)
+        figure.add_trace(line.update(text=told))
     axis = layers_axis(max(1, n_layers)) if n_layers else {"range": [-1, 0.06], "showticklabels": False, "title": ""}
     if np.isfinite(guess):
-        look = {"color": palette.summary, "dash": "dot", "width": 1.5}
-        ticks = list(range(-1, max(1, n_layers) + 2))
-        figure.add_scatter(
-            x=ticks,
-            y=[guess] * len(ticks),
-            name=layer_cards.GUESSING,
-            mode="lines",
-            line=look,
-            hovertemplate=_with_name("%{y:.2f}"),
-        )
-        add_end(layer_cards.GUESSING, np.array([guess]), palette.summary)
+        figure.add_trace(_guessing(range(-1, max(1, n_layers) + 2), guess, palette, "%{y:.2f}"))
     fixed = {"fixedrange": True}
     arrange(figure, axis | fixed, {"title": layer_cards.axis(unit), "range": [0, highest]} | fixed)
-    label_beside(figure, ends, (0, highest))
-    return figure.update_layout(hovermode="x unified", height=380)
+    return _labelled(figure, (0, highest)).update_layout(hovermode="x unified", height=380)
 
 
 def learning_curves(table: pd.DataFrame, palette: Palette) -> go.Figure:
     """Held-out R² by the number of sentences, with 95% intervals. table: line, n, r_squared, lower, upper."""
     figure = go.Figure()
-    for (name, rows), style in zip(_groups(table, "line"), _styles(palette), strict=False):
-        n, value, lower, upper = (rows[column].to_numpy(float) for column in ("n", "r_squared", "lower", "upper"))
-        figure.add_trace(_band(n, lower, upper, style.colour))
-        line = _line(short_name(name), n, value, style).update(customdata=np.stack([lower, upper], axis=1))
-        template = "%{x:,} sentences<br>R² %{y:.3f} (%{customdata[0]:.3f} to %{customdata[1]:.3f})"
-        figure.add_trace(line.update(hovertemplate=_with_name(template)))
+    for name, rows, style in _groups(table, "line", _styles(palette)):
+        n, ends = rows["n"].to_numpy(float), rows[["lower", "upper"]].to_numpy(float)
+        line = _line(short_name(name), n, rows["r_squared"], style, f"%{{x:,}} sentences<br>{_R_SQUARED}")
+        figure.add_traces([_band(n, *ends.T, style.colour), line.update(customdata=ends)])
     ticks = sorted(set(table["n"].tolist()))
     x = {"title": "Sentences", "type": "log", "tickvals": ticks, "ticktext": [f"{n:,}" for n in ticks]}
     low = float(np.nanmin(table["lower"].to_numpy(float), initial=0))
@@ -162,11 +138,9 @@ def error_lines(
     """How far off predicted lengths are, by layer. table: line, layer, error (NaN if undefined)."""
     last = _last_layer(table, n_layers)
     figure = go.Figure()
-    for (name, rows), style in zip(_groups(table, "line"), _styles(palette), strict=False):
-        line = _line(
-            short_name(name, LONGEST_NAME), rows["layer"].to_numpy(float), rows["error"].to_numpy(float), style
-        )
-        figure.add_trace(line.update(hovertemplate=_with_name(f"misses by %{{y:.2f}} {unit}")))
+    for name, rows, style in _groups(table, "line", _styles(palette)):
+        template = f"misses by %{{y:.2f}} {unit}"
+        figure.add_trace(_line(short_name(name, LONGEST_NAME), rows["layer"], rows["error"], style, template))
     arrange(figure, layers_axis(last), {"title": f"Mean error in {unit}", "rangemode": "tozero"})
     return figure.update_layout(hovermode="x unified")
 
@@ -218,12 +192,13 @@ def growth(
     longest = float(np.nanmax(ends.to_numpy(float), initial=10)) * 1.04
     if corpus is not None:
         _add_corpus(figure, corpus[corpus["length"] <= longest], "length", palette, f"%{{x}} {unit}")
-    for (name, rows), style in zip(_groups(lines, "variant"), _own_styles(palette), strict=False):
-        line = _line(short_name(name), rows["tokens"].to_numpy(float), rows["norm"].to_numpy(float), style)
+    for name, rows, style in _groups(lines, "variant", _own_styles(palette)):
+        template = f"%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.5g}}"
+        line = _line(short_name(name), rows["tokens"], rows["norm"], style, template)
         words = [hover_label(str(word), 1) for word in rows["added"]]
-        line.update(text=[f"word {n}: {word}" for n, word in zip(rows["n_words"], words, strict=True)])
-        line.update(hovertemplate=_with_name(f"%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.5g}}"))
-        figure.add_trace(line)
+        figure.add_trace(
+            line.update(text=[f"word {n}: {word}" for n, word in zip(rows["n_words"], words, strict=True)])
+        )
     arrange(figure, {"title": f"Length (in {unit})", "range": [0, longest]}, {"title": y_title})
     return _labelled(figure)
 
@@ -238,8 +213,8 @@ def layer_path(norms: pd.DataFrame, band: pd.DataFrame | None, palette: Palette)
         _add_corpus(figure, band, "layer", palette, "layer %{x}")
     few = norms["name"].nunique() <= _MOST_LINES
     styles = _own_styles(palette) if few else cycle([_Style(palette.own, "solid", "circle")])
-    for (name, rows), style in zip(_groups(norms, "name"), styles, strict=False):
-        line = _line(short_name(name), rows["layer"].to_numpy(float), rows["norm"].to_numpy(float), style)
+    for name, rows, style in _groups(norms, "name", styles):
+        line = _line(short_name(name), rows["layer"], rows["norm"], style)
         line.update(hovertemplate=f"{hover_label(name)}<br>layer %{{x}}<br>norm %{{y:.5g}}<extra></extra>")
         figure.add_trace(line if few else line.update(name=""))
     last = max(_last_layer(norms), 0 if band is None else _last_layer(band))
@@ -261,21 +236,11 @@ def relative_depth(
     """
     figure = go.Figure()
     if guess is not None:
-        look = {"color": palette.summary, "dash": "dot", "width": 1.5}
-        figure.add_scatter(
-            x=[0, 1],
-            y=[guess, guess],
-            name=layer_cards.GUESSING,
-            mode="lines",
-            line=look,
-            hovertemplate=_with_name("%{y:.3~f}"),
-        )
-    for (name, rows), style in zip(_groups(table, "model"), cycle(islice(_styles(palette), _MOST_LINES)), strict=False):
-        line = _line(
-            short_name(name, LONGEST_NAME), rows["depth"].to_numpy(float), rows["value"].to_numpy(float), style
-        )
-        line.update(customdata=rows["layer"], hovertemplate=_with_name("layer %{customdata}<br>%{y:.4~f}"))
-        figure.add_trace(line)
+        figure.add_trace(_guessing((0, 1), guess, palette, "%{y:.3~f}"))
+    for name, rows, style in _groups(table, "model", _styles(palette)):
+        template = "layer %{customdata}<br>%{y:.4~f}"
+        line = _line(short_name(name, LONGEST_NAME), rows["depth"], rows["value"], style, template)
+        figure.add_trace(line.update(customdata=rows["layer"]))
     ticks = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0", "¼", "½", "¾", "1"]}
     x = {"title": "Depth (0: embeddings, 1: last layer)", "range": [-_MARGIN, 1 + _MARGIN]} | ticks
     arrange(figure, x, {"title": y_title})
@@ -342,12 +307,15 @@ def _band(x: Floats, lower: Floats, upper: Floats, colour: str) -> go.Scatter:
     )
 
 
-def _line(name: str, x: Floats, y: Floats, style: _Style, *, points_only: bool = False) -> go.Scatter:
-    """A line with its markers. name: already escaped, because Plotly takes it for markup."""
+def _line(
+    name: str, x: ArrayLike, y: ArrayLike, style: _Style, template: str = "", *, points_only: bool = False
+) -> go.Scatter:
+    """A line with its markers. name: already escaped, because Plotly takes it for markup. template: of a point."""
     return go.Scatter(
-        x=x,
-        y=y,
+        x=np.asarray(x, float),
+        y=np.asarray(y, float),
         name=name,
+        hovertemplate=f"{template}<extra>%{{fullData.name}}</extra>",
         mode="markers" if points_only else "lines+markers",
         line={"color": style.colour, "dash": style.dash, "width": 2},
         marker={"color": style.colour, "symbol": style.symbol, "size": 10 if points_only else 8},
@@ -366,18 +334,26 @@ def _own_styles(palette: Palette) -> Iterator[_Style]:
     return cycle(map(_Style, colours, _DASHES, _SYMBOLS))
 
 
-def _groups(table: pd.DataFrame, by: str) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The rows of each line, in order of appearance."""
-    for name, rows in table.groupby(by, sort=False):
-        yield str(name), rows
+def _guessing(x: Sequence[int], guess: float, palette: Palette, template: str) -> go.Scatter:
+    """The value of guessing, over these places."""
+    return go.Scatter(
+        x=[*x],
+        y=[guess] * len(x),
+        name=layer_cards.GUESSING,
+        mode="lines",
+        line={"color": palette.summary, "dash": "dot", "width": 1.5},
+        hovertemplate=f"{template}<extra>%{{fullData.name}}</extra>",
+    )
+
+
+def _groups(table: pd.DataFrame, by: str, styles: Iterator[_Style]) -> Iterator[tuple[str, pd.DataFrame, _Style]]:
+    """Name, rows and style of each line, in order of appearance."""
+    for (name, rows), style in zip(table.groupby(by, sort=False), styles, strict=False):
+        yield str(name), rows, style
 
 
 def _said(value: float) -> str:
     return number(value) if math.isfinite(value) else "undefined"
-
-
-def _with_name(template: str) -> str:
-    return f"{template}<extra>%{{fullData.name}}</extra>"
 
 
 def _last_layer(table: pd.DataFrame, n_layers: int | None = None) -> int:
@@ -394,17 +370,8 @@ def cutoff_lines(
     cutoff_unit: what the cutoff is in.
     """
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
-    figure.add_scatter(  # the 95% interval of R²
-        x=pd.concat([table, table[::-1]])["length_cutoff"],
-        y=[*table["upper"], *table["lower"][::-1]],
-        mode="lines",
-        line={"width": 0},
-        fill="toself",
-        fillcolor=palette.line + _BAND,
-        hoverinfo="skip",
-        row=1,
-        col=1,
-    )
+    cutoffs, lower, upper = (table[column].to_numpy(float) for column in ("length_cutoff", "lower", "upper"))
+    figure.add_trace(_band(cutoffs, lower, upper, palette.line), row=1, col=1)  # the 95% interval of R²
     r_squared = "R² %{y:.3f} (%{customdata[1]:.3f} to %{customdata[2]:.3f})"
     figure.add_trace(_by_cutoff(table, "r_squared", r_squared, palette, cutoff_unit), row=1, col=1)
     figure.add_trace(_by_cutoff(table, "slope", f"slope %{{y:+.4f}} per {unit}", palette, cutoff_unit), row=2, col=1)
