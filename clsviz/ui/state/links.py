@@ -41,27 +41,47 @@ _MARK = (
 """Points, a box, or a lasso of three corners or more; see `parts.marks`."""
 
 
-def _word(name: str, word: str) -> Callable[[str, Report], bool]:
+def _setting(name: str, value_of: Callable[[str], Any], must_be: str = "") -> Callable[[str, Report], Any]:
+    """How a setting is read: where its text cannot be used, that is reported, and it has its default.
+
+    value_of: what a text stands for, and "" for the default; raises SettingError, or ValueError or KeyError where the
+    text is not what it must be.
+    """
+
+    def read(text: str, report: Report) -> Any:
+        try:
+            return value_of(text)
+        except SettingError as error:
+            report(error)
+        except (ValueError, KeyError):
+            report(SettingError(f"{name} is “{shown(text)}”; it must be {must_be}."))
+        return value_of("")
+
+    return read
+
+
+def _switch(name: str, word: str) -> Callable[[str, Report], bool]:
     """A setting that is on if the link has this word, and off if it is left out."""
+    return _setting(name, {"": False, word: True}.__getitem__, f"{word}, or left out")
 
-    def is_on(text: str, report: Report) -> bool:
-        if text not in ("", word):
-            report(SettingError(f"{name} is “{shown(text)}”; it must be {word}, or left out."))
-        return text == word
 
-    return is_on
+def _checked(
+    is_right: Callable[[str], object], value_of: Callable[[str], Any] = str, default: Any = ""
+) -> Callable[[str], Any]:
+    """What a text stands for, which must be right, or the default if it is left out."""
+
+    def checked(text: str) -> Any:
+        if text and not is_right(text):
+            raise ValueError(text)
+        return value_of(text) if text else default
+
+    return checked
 
 
 def _place(name: str) -> Callable[[str, Report], int]:
     """The number, from 1, of a sentence of the visitor or of a word in it; the page knows how many there are."""
-
-    def place(text: str, report: Report) -> int:
-        if not re.fullmatch("[1-9][0-9]{0,2}", text or "1"):
-            report(SettingError(f"{name} is “{shown(text)}”; it must be a whole number from 1 to 999."))
-            return 1
-        return int(text or "1")
-
-    return place
+    is_place = re.compile("[1-9][0-9]{0,2}").fullmatch
+    return _setting(name, _checked(is_place, int, 1), "a whole number from 1 to 999")
 
 
 def _models(text: str, report: Report) -> list[str]:
@@ -79,36 +99,11 @@ def _models(text: str, report: Report) -> list[str]:
     return found[:MOST_MODELS]
 
 
-def _overlays(text: str, report: Report) -> list[Overlay]:
+def _overlays(text: str) -> list[Overlay]:
     """What is drawn over the sentences: names with commas between them, or none."""
     if not text or text == "none":
         return [] if text else list(DEFAULT_OVERLAYS)
-    try:
-        return list(dict.fromkeys(map(Overlay, text.split(","))))
-    except ValueError:
-        report(SettingError(f"overlays is “{shown(text)}”; it must be none, or some of {', '.join(Overlay)}."))
-        return list(DEFAULT_OVERLAYS)
-
-
-def _zoom(text: str, report: Report) -> tuple[float, ...]:
-    """The ends of both axes, four numbers; none if nothing is zoomed."""
-    if text and not re.fullmatch(rf"{_NUMBER}(,{_NUMBER}){{3}}", text, re.ASCII):
-        report(SettingError(f"zoom is “{shown(text)}”; it must be four numbers, the ends of both axes."))
-        return ()
-    return tuple(map(float, text.split(","))) if text else ()
-
-
-def _selected(text: str, report: Report) -> str:
-    """What is marked in the scatter."""
-    if text.startswith("sentences:"):
-        report(
-            SettingError("selected names sentences as links once did, which is no longer read: nothing is selected.")
-        )
-        return ""
-    if text and (not re.fullmatch(rf"{_MARK}(;{_MARK})*", text, re.ASCII) or len(text) > _LONGEST_MARKS):
-        report(SettingError(f"selected is “{shown(text)}”; it must be as a link of this page has it."))
-        return ""
-    return text
+    return list(dict.fromkeys(map(Overlay, text.split(","))))
 
 
 def overlays_text(overlays: Sequence[Overlay]) -> str:
@@ -116,65 +111,35 @@ def overlays_text(overlays: Sequence[Overlay]) -> str:
     return "" if set(overlays) == set(DEFAULT_OVERLAYS) else ",".join(overlays) or "none"
 
 
-def _corpus(name: str) -> Callable[[str, Report], str]:
-    """The name of a corpus or of a file, or "" if none is named or it cannot be used, which is reported."""
-
-    def corpus(text: str, report: Report) -> str:
-        try:
-            return str(parse_setting("corpus", text)) if text else ""
-        except SettingError as error:
-            report(SettingError(f"{name}: {error}"))
-            return ""
-
-    return corpus
+def _are_marks(text: str) -> bool:
+    if text.startswith("sentences:"):
+        raise SettingError("selected names sentences as links once did, which is no longer read: nothing is selected.")
+    return re.fullmatch(rf"{_MARK}(;{_MARK})*", text, re.ASCII) is not None and len(text) <= _LONGEST_MARKS
 
 
-def _task_file(text: str, report: Report) -> str:
-    """Nothing: older links named a file of the published SentLen task."""
-    if text:
-        report(SettingError("sentlen_file is not read by a page; clsviz probe --sentlen-file measures it."))
-    return ""
-
-
-def _joined(text: str, report: Report) -> bool:
-    """Nothing: older links had joined sentences measured."""
-    if text:
-        report(SettingError("joined is not read by a page any more; clsviz similarity measures joined sentences."))
-    return False
-
-
-def _similarity(text: str, report: Report) -> SimilarityFunction:
-    """What ranks texts."""
+def _other_corpus(text: str) -> str:
     try:
-        return SimilarityFunction(text or SimilarityFunction.COSINE)
-    except ValueError:
-        report(SettingError(f"similarity is “{shown(text)}”; it must be {' or '.join(SimilarityFunction)}."))
-        return SimilarityFunction.COSINE
+        return str(parse_setting("corpus", text)) if text else ""
+    except SettingError as error:
+        raise SettingError(f"travel_to: {error}") from None
 
 
-def _titles(text: str, report: Report) -> str:
+def _titles(text: str) -> str:
     """The column of the table that searches for its texts; "" for the likeliest."""
     if text and not is_name(text):
-        report(SettingError("titles must be the name of a column of the corpus, or left out."))
-        return ""
+        raise SettingError("titles must be the name of a column of the corpus, or left out.")
     return text
 
 
-def _searches(text: str, report: Report) -> str:
-    """The upload that has searches with their right texts, or ""."""
-    if text and not catalogue.is_upload(text):
-        report(SettingError(f"searches is “{shown(text)}”; it must be an uploaded file, or left out."))
-        return ""
-    return text
+def _gone(name: str, why: str) -> Callable[[str, Report], bool]:
+    """A setting that only older links have."""
 
+    def is_asked_for(text: str) -> bool:
+        if text:
+            raise SettingError(f"{name} is not read by a page{why}")
+        return False
 
-def _n_altered(text: str, report: Report) -> int:
-    """How many sentences are altered; 0 if the link does not ask for it."""
-    low, high = ALTERED_SIZES
-    if text and not (re.fullmatch("[0-9]{1,5}", text, re.ASCII) and low <= int(text) <= high):
-        report(SettingError(f"origin is “{shown(text)}”; it must be a number of sentences from {low:,} to {high:,}."))
-        return 0
-    return int(text or "0")
+    return _setting(name, is_asked_for)
 
 
 def field_of(colour: object) -> str | None:
@@ -183,49 +148,57 @@ def field_of(colour: object) -> str | None:
     return str(colour).removeprefix(FIELD) if is_field else None
 
 
-def _colour(text: str, report: Report) -> Trait | str | None:
+def _colour(text: str) -> Trait | str | None:
     """The trait that sentences are coloured by, or the column after the word for one, or None."""
     if field_of(text) is not None:
         return text
-    try:
-        return Trait(text) if text else None
-    except ValueError:
-        choices = ", ".join(Trait)
-        problem = f"colour is “{shown(text)}”; it must be one of {choices}, {FIELD} and a column’s name, or left out."
-        report(SettingError(problem))
-        return None
+    return Trait(text) if text else None
 
 
-def _find(text: str, report: Report) -> str:
-    """What is looked for in the sentences."""
-    if len(text) > LONGEST_SEARCH or not text.isprintable():
-        report(SettingError(f"find is “{shown(text)}”; it must be at most {LONGEST_SEARCH} printable characters."))
-        return ""
-    return text
-
+_FEWEST, _MOST = ALTERED_SIZES
 
 EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "models": _models,
-    "axes": _word("axes", "free"),
-    "heat": _word("heat", "probe"),
-    "nearest": _word("nearest", "yes"),
+    "axes": _switch("axes", "free"),
+    "heat": _switch("heat", "probe"),
+    "nearest": _switch("nearest", "yes"),
     "sentence": _place("sentence"),
     "word": _place("word"),
-    "overlays": _overlays,
-    "zoom": _zoom,
-    "selected": _selected,
-    "joined": _joined,
-    "erase": _word("erase", "yes"),
-    "travel_to": _corpus("travel_to"),
-    "colour": _colour,
-    "find": _find,
-    "origin": _n_altered,
-    "sentlen_file": _task_file,
-    "project": _word("project", "yes"),
-    "random_weights": _word("random_weights", "yes"),
-    "similarity": _similarity,
-    "titles": _titles,
-    "searches": _searches,
+    "overlays": _setting("overlays", _overlays, f"none, or some of {', '.join(Overlay)}"),
+    "zoom": _setting(
+        "zoom",
+        _checked(
+            re.compile(rf"{_NUMBER}(,{_NUMBER}){{3}}", re.ASCII).fullmatch,
+            lambda text: tuple(map(float, text.split(","))),
+            (),
+        ),
+        "four numbers, the ends of both axes",
+    ),
+    "selected": _setting("selected", _checked(_are_marks), "as a link of this page has it"),
+    "joined": _gone("joined", " any more; clsviz similarity measures joined sentences."),
+    "erase": _switch("erase", "yes"),
+    "travel_to": _setting("travel_to", _other_corpus),
+    "colour": _setting("colour", _colour, f"one of {', '.join(Trait)}, {FIELD} and a column’s name, or left out"),
+    "find": _setting(
+        "find",
+        _checked(lambda text: len(text) <= LONGEST_SEARCH and text.isprintable()),
+        f"at most {LONGEST_SEARCH} printable characters",
+    ),
+    "origin": _setting(
+        "origin",
+        _checked(lambda text: re.fullmatch("[0-9]{1,5}", text) and _FEWEST <= int(text) <= _MOST, int, 0),
+        f"a number of sentences from {_FEWEST:,} to {_MOST:,}",
+    ),
+    "sentlen_file": _gone("sentlen_file", "; clsviz probe --sentlen-file measures it."),
+    "project": _switch("project", "yes"),
+    "random_weights": _switch("random_weights", "yes"),
+    "similarity": _setting(
+        "similarity",
+        lambda text: SimilarityFunction(text or SimilarityFunction.COSINE),
+        " or ".join(SimilarityFunction),
+    ),
+    "titles": _setting("titles", _titles),
+    "searches": _setting("searches", _checked(catalogue.is_upload), "an uploaded file, or left out"),
 }
 """How each is read, by its name in links and in the session's state; "" gives the default."""
 
