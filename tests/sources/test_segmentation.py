@@ -4,19 +4,19 @@ import pytest
 
 from clsviz.sources.segmentation import MAX_CHARACTERS, sentences
 
-DOUBLE = [
+SAID = [
     "“I doubt it.| She has two sons of her own.| She is a proud woman.”",
     "“Come in!” cried the old man.",
     "“Come in,” said the old man.| “It is cold outside.”",
+    "“Come in”, said the old man.| “It is cold outside.”",
     "He said: “The door is open.| Go in.”| Nobody moved.",
     "“Where were you?” she asked.| “At home.”",
     "“Stop.| Do you hear me?| Stop!”| The dog ran on.",
-    '"It rained all day.| We stayed inside," she wrote.| "Then the sun came out."',
-    'The sign said "Closed."| They went home.',
+    "“It rained all day.| We stayed inside,” she wrote.| “Then the sun came out.”",
+    "The sign said “Closed.”| They went home.",
     "“No,” he said, “I will not.| It is too late.”",
     "She called it “a small thing”.| Nobody agreed.",
-    "“Have you read ‘The Lamp’?| It is short.”| “I have.”",
-    "“You say that it is yours.| Prove it.”",
+    "“You say that it isn’t yours.| Prove it.”",
     "They shouted “Fire!” and ran.",
     "“The bill is $3.50.| Pay it at once.”",
     "“Mr. Hill is here.| He wants to see Dr. Moon.”",
@@ -24,82 +24,39 @@ DOUBLE = [
     "“Well!”| She did not finish.",
     "“Who’s there?| It’s me!”| The boys’ dog barked.",
     "“One.”| “Two.”| “Three.”",
-    "A quotation without an end: “It began in May.| It ended in June.",
 ]
+"""Marked where a sentence ends; whichever the quotation marks are, of those below."""
 
-SINGLE = [
-    "‘I doubt it.| She has two sons of her own.| She is a proud woman.’",
-    "‘Come in!’ cried the old man.",
-    "‘Come in,’ said the old man.| ‘It is cold outside.’",
-    "He said: ‘The door is open.| Go in.’| Nobody moved.",
-    "‘Where were you?’ she asked.| ‘At home.’",
-    "'Stop.| Do you hear me?| Stop!'| The dog ran on.",
-    "'It rained all day.| We stayed inside,' she wrote.| 'Then the sun came out.'",
-    "‘Who’s there?| It’s me!’| The boys’ dog barked.",
-    "‘No,’ he said, ‘I will not.| It is too late.’",
-    "She called it ‘a small thing’.| Nobody agreed.",
+MARKS = ["“”", "‘’", '""', "''", "„“", "»«", ("« ", " »"), "«»", "‹›"]
+
+OTHERS = [
+    "“Have you read ‘The Lamp’?| It is short.”| “I have.”",
     "‘Have you read “The Lamp”?| It is short.’| ‘I have.’",
-    "‘You say that it isn’t yours.| Prove it.’",
-    "They shouted ‘Fire!’ and ran.",
+    "„Have you read ‚The Lamp‘?| It is short.“| „I have.“",
+    "« Have you read “The Lamp”?| It is short. »| « I have. »",
+    *(f"A quotation without an end: {mark}It began in May.| It ended in June." for mark in ("“", "„", "« ")),
     "’Twas late.| The boys’ coats were wet.| They’d lost their hats.",
     "'Tis the season.| The '90s are over.| Rock 'n' roll is not.",
-    "‘Mr. Hill is here.| He wants to see Dr. Moon.’",
     "The dogs' bowls were empty.| The cats' were full.",
     "‘The workers’ hall is closed.| Try the workers’ club.’",
-    "‘One.’| ‘Two.’| ‘Three.’",
     "Don't go.| It's late.| I'm tired.",
 ]
 
-GERMAN = [
-    "„I doubt it.| She has two sons of her own.| She is a proud woman.“",
-    "„Come in!“ cried the old man.",
-    "„Come in“, said the old man.| „It is cold outside.“",
-    "He said: „The door is open.| Go in.“| Nobody moved.",
-    "„Where were you?“ she asked.| „At home.“",
-    "„Stop.| Do you hear me?| Stop!“| The dog ran on.",
-    "„It rained all day.| We stayed inside“, she wrote.| „Then the sun came out.“",
-    "The sign said „Closed.“| They went home.",
-    "„No“, he said, „I will not.| It is too late.“",
-    "She called it „a small thing“.| Nobody agreed.",
-    "„Have you read ‚The Lamp‘?| It is short.“| „I have.“",
-    "„You say that it is yours.| Prove it.“",
-    "They shouted „Fire!“ and ran.",
-    "„Who’s there?| It’s me!“| The boys’ dog barked.",
-    "»Stop.| Do you hear me?| Stop!«| The dog ran on.",
-    "„Mr. Hill is here.| He wants to see Dr. Moon.“",
-    "He wrote: „I was there.| I saw it.“| Then he left.",
-    "„Well!“| She did not finish.",
-    "„One.“| „Two.“| „Three.“",
-    "A quotation without an end: „It began in May.| It ended in June.",
-]
 
-FRENCH = [
-    "« I doubt it.| She has two sons of her own.| She is a proud woman. »",
-    "« Come in ! » cried the old man.",
-    "« Come in », said the old man.| « It is cold outside. »",
-    "He said: « The door is open.| Go in. »| Nobody moved.",
-    "« Where were you? » she asked.| « At home. »",
-    "« Stop.| Do you hear me?| Stop! »| The dog ran on.",
-    "« It rained all day.| We stayed inside », she wrote.| « Then the sun came out. »",
-    "The sign said « Closed. »| They went home.",
-    "« No », he said, « I will not.| It is too late. »",
-    "She called it « a small thing ».| Nobody agreed.",
-    "« Have you read “The Lamp”?| It is short. »| « I have. »",
-    "« You say that it is yours.| Prove it. »",
-    "They shouted « Fire! » and ran.",
-    "« Who’s there?| It’s me! »| The boys’ dog barked.",
-    "«Stop.| Do you hear me?| Stop!»| The dog ran on.",
-    "« Mr. Hill is here.| He wants to see Dr. Moon. »",
-    "He wrote: « I was there.| I saw it. »| Then he left.",
-    "‹ Well! ›| She did not finish.",
-    "« One. »| « Two. »| « Three. »",
-    "A quotation without an end: « It began in May.| It ended in June.",
-]
+def pieces_of(marked: str) -> list[str]:
+    return [piece.strip() for piece in marked.split("|")]
 
 
-@pytest.mark.parametrize("marked", [*DOUBLE, *SINGLE, *GERMAN, *FRENCH])
-def test_what_is_said_is_cut_into_sentences(marked: str) -> None:
-    assert sentences([marked.replace("|", "")], cut=True) == [piece.strip() for piece in marked.split("|")]
+@pytest.mark.parametrize("marks", MARKS)
+def test_what_is_said_is_cut_into_sentences(marks: str | tuple[str, str]) -> None:
+    for of in SAID:
+        marked = of.replace("“", marks[0]).replace("”", marks[1])
+        assert sentences([marked.replace("|", "")], cut=True) == pieces_of(marked)
+
+
+@pytest.mark.parametrize("marked", OTHERS)
+def test_marks_within_marks_and_apostrophes_end_no_sentence(marked: str) -> None:
+    assert sentences([marked.replace("|", "")], cut=True) == pieces_of(marked)
 
 
 TEXT = "The cat sat on the mat. Dr. Smith, of the U.S. embassy, came at 3.30 p.m. with $2.50!  Was he late?"
