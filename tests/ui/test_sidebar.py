@@ -2,7 +2,6 @@
 
 import re
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -218,10 +217,7 @@ def test_the_original_is_two_clicks_away_with_its_cost_stated_before(
 ) -> None:
     monkeypatch.setattr(sidebar, "INSTANT", replace(sidebar.INSTANT, sample_size=300))
     page = finish(linked({"sample_size": "300"}).run())
-    deadline = time.monotonic() + 30
-    while server.jobs().estimate(sidebar.ORIGINAL) is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for(lambda: server.jobs().estimate(sidebar.ORIGINAL) is not None)
     unfold(page, "settings")
     assert re.search(r"The original downloads 4\d\d MB and takes about [\d.]+ (s|min|h)", texts(page))
     next(button for button in page.button if button.label == "The original").click().run()

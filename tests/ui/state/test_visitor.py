@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import browse_from, charts, figures, finish, job_of
+from support.app import browse_from, figures, finish, job_of
 from support.hub import Hub
 
+from clsviz.errors import SettingError
+from clsviz.experiment import Experiment
 from clsviz.limits import PUBLIC
-from clsviz.ui.state import session, visitor
+from clsviz.ui.state import visitor
 
 
 @pytest.mark.parametrize(
@@ -44,36 +46,22 @@ def test_a_path_in_a_link_is_opened_only_on_the_same_machine(
 ) -> None:
     assert figures(finish(open_page(corpus=str(text_file))))["Sentences"] == "300"
     browse_from(monkeypatch, "example.org")
-    page = finish(open_page(model="minilm", corpus="/etc/passwd"))
-    assert "/etc/passwd" in page.warning[0].value
-    assert page.session_state.corpus == "python-docs"
-
-
-def test_a_folder_is_opened_only_for_a_visitor_on_the_same_machine(
-    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    browse_from(monkeypatch, "example.org")
-    page = finish(open_page())
-    assert "Folders can be opened only" in page.warning[0].value
-    assert page.session_state.model == "minilm"
+    page = finish(open_page(corpus="/etc/passwd"))  # with the folder of a model
+    folder, file = (warning.value for warning in page.warning)
+    assert "Folders can be opened only" in folder
+    assert "/etc/passwd" in file
+    assert (page.session_state.model, page.session_state.corpus) == ("minilm", "python-docs")
 
 
 @pytest.mark.parametrize("setting", ["corpus", "model"])
-def test_a_forged_message_opens_no_file(
-    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, setting: str
-) -> None:
+def test_a_forged_message_opens_no_file(monkeypatch: pytest.MonkeyPatch, text_file: Path, setting: str) -> None:
     """As a browser may send what no control offers: no link, and no callback, has seen it."""
-    (tmp_path / "secret.txt").write_text("one secret\ntwo secrets now\nthree secrets right here\n")
-    page = finish(open_page(model="minilm", sample_size="20"))
-    before = job_of(page)
+    forged = replace(Experiment(), **{setting: str(text_file)})
+    browse_from(monkeypatch, "localhost")
+    visitor.check(forged)
     browse_from(monkeypatch, "example.org")
-    forged = replace(session.Experiment(), **{setting: str(tmp_path / "secret.txt")})
-    monkeypatch.setattr(session, "experiment", lambda: forged)  # AppTest cannot send what is not on offer
-    page.run()
-    assert not page.exception
-    assert len(page.error) == 1
-    assert job_of(page) is before
-    assert not charts(page)
+    with pytest.raises(SettingError, match="can be opened only"):
+        visitor.check(forged)
 
 
 def test_a_public_demo_has_the_catalogue_alone_and_smaller_samples(
