@@ -1,7 +1,6 @@
 """The page “Does length bend my search?”: searches whose right texts are known, by fifths of the texts' lengths."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -270,28 +269,22 @@ def _answer(
 def _downloads(experiment: Experiment, found: Found, test: SearchTest, similarity: SimilarityFunction) -> None:
     name, of = f"{share.file_name(experiment, found)}-search", test.consequences[similarity]
 
-    def draw() -> None:
-        def image(kind: str) -> Callable[[], bytes]:
-            drawn = static.Exposures(figures.by_fifth(words.search.lines(test, similarity)), words.search.spans(test))
-            question, verdict = words.search.QUESTION, words.search.verdict(test, similarity)
-            return lambda: static.image(drawn, question, verdict, words.sharing.SITE, kind=kind)
+    def image(kind: str) -> bytes:
+        drawn = static.Exposures(figures.by_fifth(words.search.lines(test, similarity)), words.search.spans(test))
+        question, verdict = words.search.QUESTION, words.search.verdict(test, similarity)
+        return static.image(drawn, question, verdict, words.sharing.SITE, kind=kind)
 
-        with st.container(horizontal=True):
-            for kind, mime in (("png", "image/png"), ("svg", "image/svg+xml")):
-                _download(f"Picture ({kind.upper()})", image(kind), f"{name}.{kind}", mime)
-        _download("Picture (PDF)", image("pdf"), f"{name}.pdf", "application/pdf")
+    def draw() -> None:
+        share.picture_downloads(name, image)
+        share.download("Picture (PDF)", partial(image, "pdf"), f"{name}.pdf")
         share.table_downloads(
             "Table", name, lambda: export.search.table(test, similarity), lambda: share.about(experiment, found)
         )
         if of.correction is not None:
             text = _as_json(of.correction).encode()
-            _download("Correction (JSON)", lambda: text, f"{name}-correction.json", "application/json")
+            share.download("Correction (JSON)", lambda: text, f"{name}-correction.json")
 
     share.menu(draw, 4)
-
-
-def _download(label: str, content: Callable[[], bytes], file_name: str, mime: str) -> None:
-    st.download_button(label, content, file_name, mime, key=f"download-{label}", on_click="ignore", width="stretch")
 
 
 def _as_json(correction: Correction) -> str:

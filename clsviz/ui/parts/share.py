@@ -26,6 +26,17 @@ _HEIGHT, _WIDTH = 636, 656
 _HEIGHT_OF_TABLE, _HEIGHT_BELOW, _WIDTH_OF_MENU = 56, -16, 330
 """Of the buttons for one table, the gap below the last, and what the buttons take."""
 
+_MIMES = {
+    "csv": "text/csv",
+    "html": "text/html",
+    "json": "application/json",
+    "parquet": "application/vnd.apache.parquet",
+    "pdf": "application/pdf",
+    "png": "image/png",
+    "svg": "image/svg+xml",
+}
+"""What files are, by their endings."""
+
 _BUTTON = """
 button {
   font: inherit; font-size: 0.875rem; font-family: var(--st-font); color: var(--st-text-color);
@@ -141,22 +152,8 @@ def cite_and_export(
         name, is_dense = file_name(experiment, found), figures.is_dense(len(shown.index), len(found.measurements))
         key = chart.key_sent(seen.groups, shown)
         _SAVE_PICTURE(data={"chart": "scatter", "name": name, "key": key}, key="save_picture")
-        st.download_button(
-            "Picture (PDF)",
-            partial(_pdf, experiment, shown),
-            f"{name}.pdf",
-            "application/pdf",
-            on_click="ignore",
-            width="stretch",
-        )
-        st.download_button(
-            "Picture (HTML)",
-            lambda: export.report(experiment, found, shown, seen),
-            f"{name}.html",
-            "text/html",
-            on_click="ignore",
-            width="stretch",
-        )
+        download("Picture (PDF)", partial(_pdf, experiment, shown), f"{name}.pdf")
+        download("Picture (HTML)", lambda: export.report(experiment, found, shown, seen), f"{name}.html")
         if serving.hosting().may_be_framed:
             height = 590 if is_dense else 500  # with what is said below a density, which takes up to three lines
             of_frame = {"label": "Copy iframe", "frame": words.question(experiment), "height": height}
@@ -223,21 +220,22 @@ def table_downloads(
     label: str, name: str, table: "Callable[[], Table]", about: Callable[[], Mapping[str, object]]
 ) -> None:
     """Buttons for one table as CSV, and as Parquet with `about` in its metadata; each file is made when asked for."""
-    kinds: dict[str, tuple[str, str, Callable[[], bytes]]] = {
-        "CSV": ("csv", "text/csv", lambda: export.to_csv(table())),
-        "Parquet": ("parquet", "application/vnd.apache.parquet", lambda: export.to_parquet(table(), about())),
-    }
     with st.container(horizontal=True):
-        for kind, (ending, mime, content) in kinds.items():
-            st.download_button(
-                f"{label} ({kind})",
-                content,
-                f"{name}.{ending}",
-                mime,
-                key=f"download-{label}-{kind}",
-                on_click="ignore",
-                width="stretch",
-            )
+        download(f"{label} (CSV)", lambda: export.to_csv(table()), f"{name}.csv")
+        download(f"{label} (Parquet)", lambda: export.to_parquet(table(), about()), f"{name}.parquet")
+
+
+def picture_downloads(name: str, image: Callable[[str], bytes]) -> None:
+    """Buttons for a picture as PNG and SVG; image: makes it, as a file with that ending."""
+    with st.container(horizontal=True):
+        for kind in ("png", "svg"):
+            download(f"Picture ({kind.upper()})", partial(image, kind), f"{name}.{kind}")
+
+
+def download(label: str, content: Callable[[], bytes], name: str) -> None:
+    """A button for a file, which is made when asked for; the ending of its name says what it is."""
+    mime = _MIMES[name.rpartition(".")[2]]
+    st.download_button(label, content, name, mime, key=f"download-{label}", on_click="ignore", width="stretch")
 
 
 def file_name(experiment: Experiment, found: Found) -> str:
