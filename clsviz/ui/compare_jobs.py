@@ -229,8 +229,8 @@ def rows(compared: Compared, experiment: Experiment) -> list[Row]:
                     row = replace(row, is_read=False)
                 else:  # every layer is probed; the probes continue only while somebody is looking
                     view, index = view.of_all_vectors, index[index < len(vectors.measurements)]
-                    read = partial(analysis.compare.read_vectors, vectors, view, index)
-                    probes = server.analyse_as("read_vectors", vectors, view, read, analysis.digest(index))
+                    read = partial(analysis.compare.read_vectors, index=index)
+                    probes = server.analyse("read_vectors", read, vectors, view, analysis.digest(index))
                     problem = str(probes.error or row.problem)
                     is_read = not probes.state.is_active
                     row = replace(row, profile=probes.work.result, is_read=is_read, problem=problem)

@@ -254,17 +254,7 @@ def _downloads(
         return figures.static.image(drawn, words.question_of_layers(experiment), answer, words.sharing.SITE, kind=kind)
 
     def draw() -> None:
-        with st.container(horizontal=True):
-            for kind, mime in (("png", "image/png"), ("svg", "image/svg+xml")):
-                st.download_button(
-                    f"Picture ({kind.upper()})",
-                    partial(image, kind),
-                    f"{name}-layers.{kind}",
-                    mime,
-                    key=f"download-picture-{kind}",
-                    on_click="ignore",
-                    width="stretch",
-                )
+        share.picture_downloads(f"{name}-layers", image)
         tables = {
             "Layers": ("layers", profile.table),
             "Norms": ("norms", lambda: export.table(found.sentences, found.measurements)),
@@ -346,7 +336,9 @@ def _analyses(
         known["origin"] = _alter(found, experiment, n)
     other = there.work.found if there is not None and not there.state.is_active else None
     if other is not None and not other.n_missing:  # the other corpus is measured as a whole
-        known["travel"] = server.analyse_pair("travels", probes.travels, found, other, of_layers)
+        key = "travels", found.key, other.key, of_layers
+        travels = partial(probes.travels, found, other, of_layers)
+        known["travel"] = server.jobs().analyse(key, travels, visitor=server.visitor())
     return known
 
 

@@ -194,23 +194,19 @@ def is_stored(name: str, found: Found, view: View, depends_on: str = "") -> bool
     return analysis.result_key(name, found, view=view, depends_on=depends_on) in cache()
 
 
-def analyse(name: str, steps: Callable[[Found, View], Iterator[T]], found: Found, view: View) -> Analysis[T]:
+def analyse(
+    name: str, steps: Callable[[Found, View], Iterator[T]], found: Found, view: View, depends_on: str = ""
+) -> Analysis[T]:
     """The job that takes `steps` with what was found and a view of it, shared by everyone who looks at the same.
 
     name: under which the result is stored; shipped results are found by it, so that it outlives the function's own.
+    depends_on: what else the steps depend on.
     """
-    return analyse_as(name, found, view, lambda: steps(found, view))
-
-
-def analyse_as(
-    name: str, found: Found, view: View, steps: Callable[[], Iterator[T]], depends_on: str = ""
-) -> Analysis[T]:
-    """As `analyse`, for steps that take more than that; depends_on: what else they depend on."""
     key = analysis.result_key(name, found, view=view, depends_on=depends_on)
 
     def kept() -> Iterator[T]:
         result: T | None = None
-        for result in steps():
+        for result in steps(found, view):
             yield result
         if result is not None:
             cache().put(key, result)
@@ -218,14 +214,6 @@ def analyse_as(
     return jobs().analyse((key, found.key), kept, lambda: cache().get(key), visitor())
 
 
-def analyse_pair(
-    name: str, steps: Callable[[Found, Found, View], Iterator[T]], found: Found, other: Found, view: View
-) -> Analysis[T]:
-    """As `analyse`, for two of what was found."""
-    key = name, found.key, other.key, view
-    return jobs().analyse(key, lambda: steps(found, other, view), visitor=visitor())
-
-
 def compute(name: str, work: Callable[[Found, View], T], found: Found, view: View) -> Analysis[T]:
     """As `analyse`, for work that has a single result."""
-    return analyse_as(name, found, view, lambda: iter([work(found, view)]))
+    return analyse(name, lambda *of: iter([work(*of)]), found, view)
