@@ -82,11 +82,12 @@ def main(examples: Callable[[], list[Example]] = list) -> None:
             next_place.page_link(pages[at + 1], label=label, icon=icon, icon_position="right", query_params=query)
 
     session.link_pages_by(link)
-    session.offer(examples)
     st.session_state.tour_leads_to = pages[at + 1] if at + 1 < len(pages) else None
     try:
         with body:
             page.run()
+            if page is pages[0]:
+                first_steps.show_examples(examples)
             first_steps.show_tour_of_page(at)
     finally:
         if not is_linked:  # whatever happened, there is a way to the other pages

@@ -95,18 +95,18 @@ class Example:
     answer: str
 
 
-def show_examples() -> None:
-    """The examples, closed at first."""
+def show_examples(made: Callable[[], list[Example]]) -> None:
+    """The examples, closed at first; made: asked for them once somebody looks at them."""
     with st.expander(words.sharing.EXAMPLES, key="examples", on_change="rerun") as place:
         if place.open:
-            examples = _offered()
+            examples = _examples(made)
             st.caption(words.sharing.about_examples(len(examples)))
             st.html(markup(examples))
 
 
 @st.cache_resource(max_entries=1, ttl=_FRESH_SECONDS, show_spinner=False)
-def _offered() -> list[Example]:
-    return session.examples()
+def _examples(_made: Callable[[], list[Example]]) -> list[Example]:
+    return _made()
 
 
 def markup(examples: list[Example]) -> str:

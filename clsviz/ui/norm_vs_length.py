@@ -66,7 +66,6 @@ def page() -> None:
         news,
     )
     preview.explain(job)
-    first_steps.show_examples()
 
 
 def _wanted(experiment: Experiment) -> list[tuple[Experiment, Kind]]:

@@ -100,17 +100,6 @@ def link_pages(query: dict[str, str]) -> None:
     st.session_state.link_pages(query)
 
 
-def offer(examples: Callable[[], list[Any]]) -> None:
-    """Have `examples` asked for the examples that the main page offers, once somebody looks at them."""
-    st.session_state.examples_of = examples
-
-
-def examples() -> list[Any]:
-    """The examples that the main page offers."""
-    offered: list[Any] = st.session_state.examples_of()
-    return offered
-
-
 def adjust(note: str, **settings: object) -> None:
     """Change settings on the visitor's behalf, before their controls are drawn, and note why."""
     kept = notes()
