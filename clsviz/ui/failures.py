@@ -7,7 +7,6 @@ from pathlib import Path
 import streamlit as st
 
 from clsviz.errors import ClsvizError, UnexpectedError
-from clsviz.ui import state
 from clsviz.ui.markdown import escape
 
 _LOGGERS = ("streamlit.error_util", "clsviz.jobs.job", "clsviz.jobs.queue")
@@ -52,12 +51,14 @@ class _WithoutMessages(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if not record.exc_info or record.exc_info[1] is None:
             return True
+        from clsviz.ui.state import server  # with which much is loaded that the server starts without
+
         kind, error, where = record.exc_info
         if isinstance(error, ClsvizError) or is_forged(error):
             record.msg, record.args = "A message from a browser could not be used: %s", (kind.__name__,)
             record.levelno, record.levelname = logging.WARNING, "WARNING"
             record.exc_info = record.exc_text = None
-        elif state.server.limits().is_public:
+        elif server.limits().is_public:
             frames = "".join(traceback.format_tb(where)) + kind.__name__
             record.msg, record.args = f"{record.getMessage()}\n{frames}".replace("%", "%%"), ()
             record.exc_info = record.exc_text = None

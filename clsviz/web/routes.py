@@ -214,14 +214,14 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 
     They end like any others that are cancelled, before Python does: torch, and executors, must still work.
     """
-    from clsviz.ui import state
-
     sys.setswitchinterval(_SWITCH_SECONDS)
     thread = threading.Thread(target=lambda: make_ready())  # no daemon: Python must not end while it imports
     thread.start()
     yield
     await run_in_threadpool(thread.join)
-    await run_in_threadpool(lambda: state.server.close())
+    from clsviz.ui.state import server
+
+    await run_in_threadpool(server.close)
 
 
 def make_ready() -> None:
