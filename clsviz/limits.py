@@ -16,7 +16,7 @@ PREFIX = "CLSVIZ_LIMIT_"
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a server.
+    """The limits of a server; by default of one on the machine of whoever uses it.
 
     is_public: strangers may visit, so only models and corpora of the catalogue and uploads are open to them, without
         revisions, and no path of this machine.
@@ -38,44 +38,27 @@ class Limits:
     store_bytes: how large the store may become before what was longest unused is deleted; None means as it will.
     """
 
-    is_public: bool
-    sample_size: int
-    probe_size: int
-    n_encoders: int
-    unwatched_seconds: float | None
-    visitor_jobs: int | None
-    job_seconds: float | None
-    sessions: int | None
-    sentences_per_minute: int | None
-    requests_per_minute: int | None
-    previews_per_minute: int | None
-    trusted_proxies: int
-    upload_bytes: int
-    unpacked_bytes: int
-    upload_memory_bytes: int | None
-    upload_seconds: float | None
-    store_bytes: int | None
+    is_public: bool = False
+    sample_size: int = 1_000_000
+    probe_size: int = 20_000
+    n_encoders: int = 2
+    unwatched_seconds: float | None = None
+    visitor_jobs: int | None = None
+    job_seconds: float | None = None
+    sessions: int | None = None
+    sentences_per_minute: int | None = None
+    requests_per_minute: int | None = None
+    previews_per_minute: int | None = None
+    trusted_proxies: int = 0
+    upload_bytes: int = 200 * 2**20
+    unpacked_bytes: int = 2 * 2**30
+    upload_memory_bytes: int | None = None
+    upload_seconds: float | None = None
+    store_bytes: int | None = None
 
 
-LOCAL = Limits(
-    is_public=False,
-    sample_size=1_000_000,
-    probe_size=20_000,
-    n_encoders=2,
-    unwatched_seconds=None,
-    visitor_jobs=None,
-    job_seconds=None,
-    sessions=None,
-    sentences_per_minute=None,
-    requests_per_minute=None,
-    previews_per_minute=None,
-    trusted_proxies=0,
-    upload_bytes=200 * 2**20,
-    unpacked_bytes=2 * 2**30,
-    upload_memory_bytes=None,
-    upload_seconds=None,
-    store_bytes=None,
-)
+LOCAL = Limits()
+
 PUBLIC = Limits(
     is_public=True,
     sample_size=20_000,
@@ -115,30 +98,22 @@ def limits_of(environment: Mapping[str, str], checkout: Path = Path(__file__).pa
     Community Cloud documents no sign, so any one of three counts that are seen there: the name of the machine, the
     home folder, and where the repository is checked out.
     """
-    return _adjusted(LOCAL if _is_local(environment, checkout) else PUBLIC, environment)
-
-
-def _is_local(environment: Mapping[str, str], checkout: Path) -> bool:
-    if told := environment.get("CLSVIZ_PUBLIC"):
-        return told == "0"
+    told = environment.get("CLSVIZ_PUBLIC")
     is_space = "SPACE_ID" in environment
     is_community_cloud = (
         environment.get("HOSTNAME") == "streamlit"
         or environment.get("HOME") == "/home/appuser"
         or checkout.is_relative_to("/mount/src")
     )
-    return not (is_space or is_community_cloud)
-
-
-def _adjusted(limits: Limits, environment: Mapping[str, str]) -> Limits:
-    """The limits with those that the environment sets; raises SettingError."""
+    is_public = told != "0" if told else is_space or is_community_cloud
+    limits = PUBLIC if is_public else LOCAL
     settable = [field for field in fields(Limits) if field.type is not bool]
     by_name = {_VARIABLES.get(field.name, f"{PREFIX}{field.name.upper()}"): field for field in settable}
-    told = {name: text.strip() for name, text in environment.items() if name.startswith(PREFIX) or name in by_name}
-    told = {name: text for name, text in told.items() if text}
-    if unknown := sorted(told.keys() - by_name.keys()):
+    set_here = {name: text.strip() for name, text in environment.items() if name.startswith(PREFIX) or name in by_name}
+    set_here = {name: text for name, text in set_here.items() if text}
+    if unknown := sorted(set_here.keys() - by_name.keys()):
         raise SettingError(f"{unknown[0]} is no limit. There are {', '.join(sorted(by_name))}.")
-    changes: dict[str, Any] = {by_name[name].name: _read(name, text, by_name[name]) for name, text in told.items()}
+    changes: dict[str, Any] = {by_name[name].name: _read(name, text, by_name[name]) for name, text in set_here.items()}
     return replace(limits, **changes) if changes else limits
 
 
