@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from cachetools import TTLCache
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clsviz.ui.state import identity
@@ -73,11 +73,31 @@ class SecurityHeaders:
         await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
+class _Gate:
+    """Passes requests on, or refuses them with the answer of `_refusal`; a session is not connected."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it."""
+        refusal = self._refusal(scope) if scope["type"] in ("http", "websocket") else None
+        if refusal is None:
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await refusal(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        raise NotImplementedError
+
+
 _AROUND_A_FILE = 64 * 1024
 """What a browser sends around a file that it uploads."""
 
 
-class SameOrigin:
+class SameOrigin(_Gate):
     """Refuses what a page of another site asks a visitor's browser to do here: connect to a session, or upload.
 
     Streamlit asks a service on the internet for this server's address before it refuses, so this comes first.
@@ -85,61 +105,52 @@ class SameOrigin:
 
     def __init__(self, app: ASGIApp, allowed: Collection[str] | None) -> None:
         """allowed: other origins that may; None for all."""
-        self._app = app
+        super().__init__(app)
         self._allowed = allowed
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it."""
-        if scope["type"] in ("http", "websocket") and not self._may(scope):
-            if scope["type"] == "websocket":
-                await send({"type": "websocket.close", "code": 1008})
-            else:
-                await PlainTextResponse("This comes from another site.", 403)(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
-
-    def _may(self, scope: Scope) -> bool:
+    def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         origin = headers.get("origin")
         if self._allowed is None or scope.get("method") in _SAFE or origin is None:  # programs send none, browsers do
-            return True
-        return urlsplit(origin).netloc.lower() == headers.get("host", "").lower() or origin in self._allowed
+            return None
+        is_ours = urlsplit(origin).netloc.lower() == headers.get("host", "").lower()
+        return None if is_ours or origin in self._allowed else PlainTextResponse("This comes from another site.", 403)
 
 
-class LimitedUploads:
+class LimitedUploads(_Gate):
     """Refuses a file that is larger than this server takes, before any of it is received."""
 
     def __init__(self, app: ASGIApp, most_bytes: int) -> None:
-        self._app, self._most_bytes = app, most_bytes + _AROUND_A_FILE
+        super().__init__(app)
+        self._most_bytes = most_bytes + _AROUND_A_FILE
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it."""
-        if scope["type"] == "http" and scope["method"] in ("POST", "PUT"):
-            length = Headers(scope=scope).get("content-length", "")
-            if not length.isdecimal() or int(length) > self._most_bytes:
-                await PlainTextResponse("The file is too large for this server.", 413)(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+    def _refusal(self, scope: Scope) -> Response | None:
+        length = Headers(scope=scope).get("content-length", "")
+        is_known_to_fit = length.isdecimal() and int(length) <= self._most_bytes
+        if scope.get("method") not in ("POST", "PUT") or is_known_to_fit:
+            return None
+        return PlainTextResponse("The file is too large for this server.", 413)
 
 
-class OnlyFor:
+class OnlyFor(_Gate):
     """Refuses some paths to all but those who are welcome there."""
 
     def __init__(self, app: ASGIApp, paths: Collection[str], is_welcome: Callable[..., bool]) -> None:
         """is_welcome: asked with the address of whoever asks, and `is_forwarded`: whether a proxy is between."""
-        self._app, self._paths, self._is_welcome = app, paths, is_welcome
+        super().__init__(app)
+        self._paths, self._is_welcome = paths, is_welcome
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it."""
-        if scope["type"] == "http" and scope["path"].rstrip("/") in self._paths:
-            address, is_forwarded = who_asks(scope)
-            if not self._is_welcome(address, is_forwarded=is_forwarded):
-                await PlainTextResponse("CLSVIZ_METRICS says who may read this.", 403)(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+    def _refusal(self, scope: Scope) -> Response | None:
+        if scope["path"].rstrip("/") not in self._paths:
+            return None
+        headers, (address, _) = Headers(scope=scope), scope.get("client") or ("", 0)
+        is_forwarded = any(name in headers for name in ("forwarded", "x-forwarded-for", "x-real-ip"))
+        if self._is_welcome(address, is_forwarded=is_forwarded):
+            return None
+        return PlainTextResponse("CLSVIZ_METRICS says who may read this.", 403)
 
 
-class LimitedRequests:
+class LimitedRequests(_Gate):
     """Refuses what a visitor asks beyond so many requests a minute; an address may have those of ten visitors."""
 
     def __init__(
@@ -149,25 +160,15 @@ class LimitedRequests:
 
         n_proxies: how many are believed when they say whom they forward.
         """
-        self._app, self._most, self._is_preview, self._n_proxies = app, most, is_preview, n_proxies
+        super().__init__(app)
+        self._most, self._is_preview, self._n_proxies = most, is_preview, n_proxies
         self._counts: TTLCache[Hashable, list[int]] = TTLCache(maxsize=50_000, ttl=60)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it."""
-        if scope["type"] in ("http", "websocket") and not self._may(scope):
-            if scope["type"] == "websocket":
-                await send({"type": "websocket.close", "code": 1008})
-            else:
-                answer = PlainTextResponse("Too many requests. Wait a minute.", 429, {"Retry-After": "60"})
-                await answer(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
-
-    def _may(self, scope: Scope) -> bool:
+    def _refusal(self, scope: Scope) -> Response | None:
         kind = self._is_preview(scope)
         most = self._most[kind]
         if most is None:
-            return True
+            return None
         request = HTTPConnection(scope)
         forwarded = request.headers.get("x-forwarded-for", "").split(",")
         address = identity.address_of(request.client.host if request.client else "", forwarded, self._n_proxies)
@@ -177,10 +178,4 @@ class LimitedRequests:
             count = self._counts.setdefault(name, [0])  # from the first request on, a minute
             count[0] += 1
             may &= count[0] <= most * times
-        return may
-
-
-def who_asks(scope: Scope) -> tuple[str, bool]:
-    """The address of whoever asks, and whether that is a proxy on behalf of somebody."""
-    headers, (address, _) = Headers(scope=scope), scope.get("client") or ("", 0)
-    return address, any(name in headers for name in ("forwarded", "x-forwarded-for", "x-real-ip"))
+        return None if may else PlainTextResponse("Too many requests. Wait a minute.", 429, {"Retry-After": "60"})
