@@ -193,17 +193,15 @@ class Previews:
     def picture(self, page: str, query: Mapping[str, str]) -> tuple[bytes, bool]:
         """The picture of a link, a PNG, and whether it has an answer."""
         preview = self.of(page, query)
-        return self._drawn(preview), bool(preview.answer)
-
-    def _drawn(self, preview: Preview) -> bytes:
+        is_known = bool(preview.answer)
         with self._lock:
             if preview.key in self._pictures:
-                return self._pictures[preview.key]
+                return self._pictures[preview.key], is_known
         said = preview.answer or ("" if preview.picture else words.sharing.TO_MEASURE)
         drawn = static.image(preview.picture, preview.question, said, words.sharing.SITE, width=SIZE[0])
         with self._lock:
             self._pictures[preview.key] = drawn
-        return drawn
+        return drawn, is_known
 
     def unread(self, page: str, query: Mapping[str, str]) -> Preview:
         """The same without looking at what is stored."""
@@ -263,38 +261,33 @@ def _scatter(found: Found, asked: Experiment, cache: ResultCache) -> static.Scat
 def examples(listed: Path = LISTED) -> list[Example]:
     """Those that are stored; listed: the file of the showcase."""
     previews = Previews()
-    found = [(page, previews.of(page, query)) for page, query in dict.fromkeys(_all(listed))]
-    return [_example(page, preview) for page, preview in found if preview.picture is not None or preview.answer]
+    offered = []
+    for page, asked in dict.fromkeys(_listed(listed)):
+        preview = previews.of(page, asked.to_query())
+        if preview.picture is None and not preview.answer:
+            continue
+        query = urlencode(preview.query)
+        picture = urlencode({**preview.query} | ({PAGE_PARAMETER: page} if page else {}))
+        example = Example(
+            link=f"./{page}" + (f"?{query}" if query else ""),
+            picture=f".{PICTURE}" + (f"?{picture}" if picture else ""),
+            alt=preview.alt,
+            question=preview.question,
+            answer=preview.answer,
+        )
+        offered.append(example)
+    return offered
 
 
-def _all(listed: Path) -> Iterator[tuple[str, "_Query"]]:
+def _listed(listed: Path) -> Iterator[tuple[str, Experiment]]:
     for experiment in showcase.EXPERIMENTS:
-        yield "", _Query(experiment.to_query())
+        yield "", experiment
     for page in ("where_length_lives", "length_and_search"):
-        yield page, _Query(showcase.DEFAULT.to_query())
+        yield page, showcase.DEFAULT
     try:
         wanted = read_wanted(listed) if listed.is_file() else []
     except SettingError:  # whoever measures what it lists is told
         wanted = []
     for one in wanted:
         page = "where_length_lives" if one.kind is Kind.VECTORS else ""
-        yield page, _Query(one.experiment.to_query())
-
-
-class _Query(dict[str, str]):
-    """URL parameters, of which each set is taken once."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(frozenset(self.items()))
-
-
-def _example(page: str, preview: Preview) -> Example:
-    query = urlencode(preview.query)
-    picture = urlencode({**preview.query} | ({PAGE_PARAMETER: page} if page else {}))
-    return Example(
-        link=f"./{page}" + (f"?{query}" if query else ""),
-        picture=f".{PICTURE}" + (f"?{picture}" if picture else ""),
-        alt=preview.alt,
-        question=preview.question,
-        answer=preview.answer,
-    )
+        yield page, one.experiment
