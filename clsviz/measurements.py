@@ -64,16 +64,21 @@ class Measurements:
         """Whether the model has a pooler."""
         return bool(self.pooler_norms.shape[1])
 
+    @property
+    def norms_by_pooling(self) -> dict[Pooling, NDArray[np.float32]]:
+        """Norms after every layer, float32 (n, n_layers + 1), of those of `POOLED` that were measured."""
+        return {Pooling.CLS: self.cls_norms}
+
     def norms(self, pooling: Pooling, layer: int | None) -> NDArray[np.float32]:
-        """Norms of [CLS] after `layer` (None: the last) or of the pooler output, float32 (n,).
+        """Norms of one vector after `layer` (None: the last) or of the pooler output, float32 (n,).
 
         Raises IndexError if the model has no such layer or no pooler, or if the pooling was not measured.
         """
         if pooling is Pooling.POOLER:
             return self.pooler_norms[:, 0]
-        if pooling is not Pooling.CLS:
+        if pooling not in self.norms_by_pooling:
             raise IndexError(f"{pooling} was not measured")
-        return self.cls_norms[:, self.n_layers if layer is None else layer]
+        return self.norms_by_pooling[pooling][:, self.n_layers if layer is None else layer]
 
     def head(self, n: int) -> Self:
         """The first n sentences."""
@@ -131,15 +136,9 @@ class Means(Measurements):
     dealt_norms: NDArray[np.float32]
 
     @property
-    def other_norms(self) -> dict[Pooling, NDArray[np.float32]]:
-        """The norms of `POOLED` but [CLS], as `Vectors` has them."""
-        return {pooling: getattr(self, f"{pooling}_norms") for pooling in POOLED[1:]}
-
-    def norms(self, pooling: Pooling, layer: int | None) -> NDArray[np.float32]:
-        """As in `Measurements`, for every pooling."""
-        if pooling in self.other_norms:
-            return self.other_norms[pooling][:, self.n_layers if layer is None else layer]
-        return super().norms(pooling, layer)
+    def norms_by_pooling(self) -> dict[Pooling, NDArray[np.float32]]:
+        """As in `Measurements`."""
+        return {pooling: getattr(self, f"{pooling}_norms") for pooling in POOLED}
 
     @classmethod
     def none(cls) -> Self:
@@ -235,11 +234,10 @@ class Vectors(Measurements):
         """Dimensions of a vector."""
         return int(self.layer_norms.shape[2])
 
-    def norms(self, pooling: Pooling, layer: int | None) -> NDArray[np.float32]:
-        """Norms of one vector, float32 (n,), computed before packing; as in `Measurements`, for every pooling."""
-        if pooling in self.other_norms:
-            return self.other_norms[pooling][:, self.n_layers if layer is None else layer]
-        return super().norms(pooling, layer)
+    @property
+    def norms_by_pooling(self) -> dict[Pooling, NDArray[np.float32]]:
+        """As in `Measurements`, computed before packing."""
+        return {Pooling.CLS: self.cls_norms, **self.other_norms}
 
     def of(self, pooling: Pooling, layer: int | None) -> NDArray[np.float32]:
         """Vectors of one pooling after one layer (None: the last), float32 (n, width).
@@ -345,13 +343,15 @@ class Vectors(Measurements):
         )
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays to store, by name; the norms of a pooling are named after it, such as mean_norms. For one run."""
-        (run,) = self.runs
+        """The arrays to store, by name; the norms of a pooling are named after it, such as mean_norms.
+
+        For one run, or none: an outline.
+        """
         return {
             **{name: getattr(self, name) for name in _PER_SENTENCE},
             **{f"{pooling}_norms": norms for pooling, norms in self.other_norms.items()},
             "layer_norms": self.layer_norms,
-            **{field.name: getattr(run, field.name) for field in fields(run)},
+            **{field.name: getattr(run, field.name) for run in self.runs for field in fields(run)},
         }
 
     @classmethod
@@ -365,7 +365,7 @@ class Vectors(Measurements):
             **{name: read[name] for name in _PER_SENTENCE},
             other_norms={pooling: read[name] for pooling in POOLED[1:] if (name := f"{pooling}_norms") in read},
             layer_norms=read["layer_norms"],
-            runs=(Packed(read["centres"], read["scales"], arrays["deviations"]),),
+            runs=(Packed(read["centres"], read["scales"], arrays["deviations"]),) if "deviations" in arrays else (),
         )
 
 

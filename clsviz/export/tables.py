@@ -107,10 +107,9 @@ def table(sentences: Sequence[str], measurements: Measurements, groups: Groups |
         "n_tokens": measurements.n_tokens,
         "truncated": measurements.truncated,
     }
-    columns |= {f"cls_{layer}": measurements.cls_norms[:, layer] for layer in range(measurements.n_layers + 1)}
-    if isinstance(measurements, Means):
-        for pooling, norms in measurements.other_norms.items():
-            columns |= {f"{pooling}_{layer}": norms[:, layer] for layer in range(measurements.n_layers + 1)}
+    by_pooling = measurements.norms_by_pooling if isinstance(measurements, Means) else {"cls": measurements.cls_norms}
+    for pooling, norms in by_pooling.items():
+        columns |= {f"{pooling}_{layer}": norms[:, layer] for layer in range(measurements.n_layers + 1)}
     if measurements.has_pooler:
         columns["pooler"] = measurements.pooler_norms[:, 0]
     if groups:

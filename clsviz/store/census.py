@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.atomic import new_file, open_regular
-from clsviz.measurements import MAX_LENGTH, POOLED, Kind, Means, Vectors
+from clsviz.measurements import MAX_LENGTH, POOLED, Kind
 from clsviz.progress import Progress
 from clsviz.settings import Pooling
 from clsviz.statistics.summary import Census, NormBins
@@ -144,8 +144,7 @@ def take_census(store: Store, key: Key, n_sentences: int, progress: Progress) ->
                     store.drop(part)
                 return None
             shape = Shape.of(measured)
-            others = [*measured.other_norms.values()] if isinstance(measured, Vectors | Means) else []
-            norms = np.concatenate([measured.cls_norms, *others, measured.pooler_norms], axis=1)
+            norms = np.concatenate([*measured.norms_by_pooling.values(), measured.pooler_norms], axis=1)
             inside = slice(start - part.start, stop - part.start)
             undecided.append((part, stop, (measured.n_tokens[inside], measured.truncated[inside], norms[inside])))
             if not tally and stop >= min(FIRST, n_sentences):

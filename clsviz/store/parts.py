@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -130,21 +130,18 @@ def is_plausible(measured: Measurements, max_length: int) -> bool:
     longest_whole, shortest_cut = n_tokens[~truncated].max(initial=0), n_tokens[truncated].min(initial=max_length)
     if n_tokens.min(initial=0) < 0 or longest_whole >= shortest_cut:
         return False
-    norms = [measured.cls_norms, measured.pooler_norms]
+    if not _are_norms(*measured.norms_by_pooling.values(), measured.pooler_norms):
+        return False
     if isinstance(measured, Means):
         n_pooled = measured.n_pooled
         fixed = measured.fixed_norms[~np.isnan(measured.fixed_norms)]
-        others = [*measured.other_norms.values(), measured.token_squares, measured.dealt_norms, fixed]
-        return bool(((n_pooled > 0) & (n_pooled <= max_length)).all()) and _are_norms(*norms, *others)
-    if not isinstance(measured, Vectors):
-        return _are_norms(*norms)
-    of_layers = np.isfinite(measured.layer_norms)
-    is_known = of_layers.all(axis=(1, 2)) | np.isnan(measured.layer_norms).all(axis=(1, 2))
-    return (
-        bool(is_known.all())
-        and _are_norms(*norms, *measured.other_norms.values())
-        and all(map(_is_packed, measured.runs))
-    )
+        others = measured.token_squares, measured.dealt_norms, fixed
+        return bool(((n_pooled > 0) & (n_pooled <= max_length)).all()) and _are_norms(*others)
+    if isinstance(measured, Vectors):
+        of_layers = np.isfinite(measured.layer_norms)
+        is_known = of_layers.all(axis=(1, 2)) | np.isnan(measured.layer_norms).all(axis=(1, 2))
+        return bool(is_known.all()) and all(map(_is_packed, measured.runs))
+    return True
 
 
 def _are_norms(*arrays: NDArray[np.float32]) -> bool:
@@ -331,13 +328,10 @@ _OUTLINE = "outline.safetensors"
 """Beside the parts that come with clsviz: all of the vectors’ measurements but the vectors themselves. A page whose
 readings all are included needs no more."""
 
-_PER_SENTENCE = ("n_tokens", "truncated", "cls_norms", "pooler_norms")
-
 
 def write_outline(root: Path, key: Key, vectors: Vectors) -> None:
     """Keep all but the vectors in the store at `root`; raises StoreError."""
-    arrays = {name: getattr(vectors, name) for name in _PER_SENTENCE} | {"layer_norms": vectors.layer_norms}
-    arrays |= {f"{pooling}_norms": norms for pooling, norms in vectors.other_norms.items()}
+    arrays = replace(vectors, runs=()).to_arrays()
     with new_file(root / key.folder_name / _OUTLINE) as temporary:
         safetensors.save_file(arrays, temporary, metadata={"key": json.dumps(asdict(key), sort_keys=True)})
 
@@ -346,15 +340,8 @@ def read_outline(root: Path, key: Key) -> Vectors | None:
     """What `write_outline` kept; None if there is none."""
     try:
         with safe_open(root / key.folder_name / _OUTLINE, framework="numpy") as tensors:
-            arrays = {name: tensors.get_tensor(name) for name in tensors.keys()}  # noqa: SIM118
-            said = tensors.metadata()["key"]
+            if tensors.metadata()["key"] != json.dumps(asdict(key), sort_keys=True):
+                return None
+            return Vectors.from_arrays({name: tensors.get_tensor(name) for name in tensors.keys()})  # noqa: SIM118
     except (OSError, SafetensorError):
         return None
-    if said != json.dumps(asdict(key), sort_keys=True):
-        return None
-    return Vectors(
-        **{name: arrays[name] for name in _PER_SENTENCE},
-        other_norms={pooling: arrays[f"{pooling}_norms"] for pooling in POOLED[1:]},
-        layer_norms=arrays["layer_norms"],
-        runs=(),
-    )
