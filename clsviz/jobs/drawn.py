@@ -44,7 +44,7 @@ def identified(weights: Weights, store: Store) -> Weights:
     """
     if not weights.untrained:
         return weights
-    recipe = weights.recipe or weights.fingerprint
+    recipe = weights.identity
     shipped = [store.shipped] if store.shipped else []
     for root in [store.root, *shipped]:
         with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
@@ -64,7 +64,7 @@ def encoder_of(weights: Weights, encoders: Encoders, store: Store, precision: Pr
     """
     encoder = encoders.get(weights, precision)
     if weights.untrained and encoder.drawn != weights.drawn:
-        with new_file(_note(store.root, weights.recipe or weights.fingerprint)) as temporary:
+        with new_file(_note(store.root, weights.identity)) as temporary:
             temporary.write_text(json.dumps({"digest": encoder.drawn, "before": weights.drawn}), encoding="utf-8")
         if weights.drawn:
             raise RedrawnError

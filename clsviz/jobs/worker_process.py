@@ -82,11 +82,16 @@ class Encoders:
         if weights.imported:
             raise weights.imported.no_model
         with self._lock:  # held while loading, so that no model is loaded twice
-            return _get_loaded(self._loaded, weights, precision)
+            key = weights.identity, precision
+            if key not in self._loaded:
+                while len(self._loaded) >= self._loaded.maxsize:  # before another takes its memory
+                    self._loaded.popitem()
+                self._loaded[key] = encoder.Encoder(weights, precision)
+            return self._loaded[key]
 
     def has(self, weights: Weights, precision: Precision = Precision.EXACT) -> bool:
         """True if the encoder with these weights is in memory."""
-        return (weights.recipe or weights.fingerprint, precision) in self._loaded
+        return (weights.identity, precision) in self._loaded
 
     def product_rate(self, seconds: float) -> float:
         """Floating-point operations per second of a large float32 product, measured for so many seconds."""
@@ -119,7 +124,7 @@ class RemoteEncoders(Encoders):
         self, weights: Weights, precision: Precision, alteration: Alteration | None = None, seed: int = 0
     ) -> "RemoteEncoder":
         """An encoder that is loaded there, and changes sentences before it reads them if an alteration is given."""
-        key = weights.recipe or weights.fingerprint, precision, alteration, seed
+        key = weights.identity, precision, alteration, seed
         remote = RemoteEncoder(self, weights, precision, alteration, seed)
         with self._lock:
             if not self.has(weights, precision):
@@ -134,8 +139,7 @@ class RemoteEncoders(Encoders):
 
     def has(self, weights: Weights, precision: Precision = Precision.EXACT) -> bool:
         """True if the encoder with these weights is in the worker's memory."""
-        loaded = weights.recipe or weights.fingerprint, precision
-        is_known = any(key[:2] == loaded for key in self._facts)
+        is_known = any(key[:2] == (weights.identity, precision) for key in self._facts)
         return is_known and self.pid is not None and psutil.pid_exists(self.pid)
 
     def product_rate(self, seconds: float) -> float:
@@ -276,17 +280,6 @@ class RemoteEncoder:
             yield measured[0] if len(measured) == 1 else KINDS[kind].concatenate(measured)
 
 
-def _get_loaded(
-    loaded: "LRUCache[tuple[str, Precision], Encoder]", weights: Weights, precision: Precision
-) -> "Encoder":
-    key = weights.recipe or weights.fingerprint, precision
-    if key not in loaded:
-        while len(loaded) >= loaded.maxsize:  # before another takes its memory
-            loaded.popitem()
-        loaded[key] = encoder.Encoder(weights, precision)
-    return loaded[key]
-
-
 # What follows runs in the worker.
 
 
@@ -294,7 +287,7 @@ class _Worker:
     """What the worker holds: the encoders, and when it had its last call."""
 
     def __init__(self) -> None:
-        self.loaded: LRUCache[tuple[str, Precision], Encoder] = LRUCache(2)
+        self.encoders = Encoders()
         self.last_call = time.monotonic()
         self.is_trimmed = True
 
@@ -314,7 +307,7 @@ def _worker() -> _Worker:
 def _begin_worker(parent: int, capacity: int) -> None:
     """Prepare the worker."""
     gc.set_threshold(200_000, 20, 20)  # libraries make millions of objects that stay
-    _worker().loaded = LRUCache(capacity)
+    _worker().encoders = Encoders(capacity)
     end_with(parent, _worker().trim)
 
 
@@ -339,7 +332,7 @@ def _call(
     weights: Weights, precision: Precision, alteration: Alteration | None, seed: int, method: str, args: Sequence[Any]
 ) -> Any:
     """What a method of an encoder returns; “facts” and “anatomy” are what is known of it."""
-    loaded = _get_loaded(_worker().loaded, weights, precision)
+    loaded = _worker().encoders.get(weights, precision)
     if alteration is not None:
         loaded = loaded.altered(alteration, seed)
     if method == "facts":
