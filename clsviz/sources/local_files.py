@@ -29,9 +29,6 @@ _ROW_GROUP = 10_000
 
 _SENTENCE = pa.field("sentence", pa.large_string(), nullable=False)
 
-_UNFINISHED = "clsviz-unfinished"
-"""What a file says whose batches were cancelled: how many there were, and the digest of their sentences."""
-
 _KEPT_AS = "clsviz-name"
 """What a file says that was kept under a name: it is not read in the place of another."""
 
@@ -61,7 +58,7 @@ class About:
     the sentences come from. column: the one that was. cut: whether texts were cut into sentences. reading: what was
     one text in a plain text file. width: at which its lines were wrapped, in characters, if they were joined to
     paragraphs. n_left_out: its lines that are in no paragraph. fields: the columns of a table that have a value beside
-    each sentence, whose rows are kept then.
+    each sentence, whose rows are kept then. n_batches: of a file whose making was cancelled, how many are in it.
     """
 
     fingerprint: str = ""
@@ -73,6 +70,7 @@ class About:
     width: int = 0
     n_left_out: int = 0
     fields: Sequence[str] = field(default_factory=list)
+    n_batches: int = 0
 
 
 def write_sentences(
@@ -99,34 +97,39 @@ def write_sentences(
             temporary, schema, use_dictionary=False, write_page_checksum=True, write_statistics=False
         ) as writer,
     ):
-        if n_before:
-            for table in _tables(unfinished):
-                n_sentences += _digest_more(digest, table["sentence"].to_pylist(), is_first=not n_sentences)
-                writer.write_table(table.cast(schema), row_group_size=_ROW_GROUP)
+
+        def write(table: pa.Table) -> None:
+            nonlocal n_sentences
+            sentences = table["sentence"].to_pylist()
+            digest.update((b"\n" if n_sentences else b"") + "\n".join(sentences).encode())
+            n_sentences += len(table)
+            writer.write_table(table, row_group_size=_ROW_GROUP)
+
+        def describe(about: About) -> About:
+            about = replace(about, fingerprint=digest.hexdigest(), n_sentences=n_sentences)
+            described = json.dumps(asdict(about))
+            said = {"clsviz": described, "clsviz-digest": _digest(described.encode()), _KEPT_AS: name or path.name}
+            writer.add_key_value_metadata(said)
+            return about
+
+        for table in _tables(unfinished) if n_before else ():
+            write(table.cast(schema))
         try:
             for batch in batches:
                 sentences, rows = batch if isinstance(batch, Numbered) else (batch, [])
                 n_batches += 1
                 if sentences:
-                    n_sentences += _digest_more(digest, sentences, is_first=not n_sentences)
-                    columns = [sentences, rows][: len(schema)]
-                    writer.write_table(pa.table(columns, schema=schema), row_group_size=_ROW_GROUP)
+                    write(pa.table([sentences, rows][: len(schema)], schema=schema))
         except CancelledError:
             if n_sentences:
-                writer.add_key_value_metadata(
-                    {_UNFINISHED: f"{n_batches} {digest.hexdigest()}", _KEPT_AS: name or path.name}
-                )
+                describe(replace(of_file, n_batches=n_batches))
                 writer.close()
                 os.replace(temporary, unfinished)
             raise
         unfinished.unlink(missing_ok=True)
-        about = replace(of_file, fingerprint=digest.hexdigest(), n_sentences=n_sentences)
         if wrapped:
-            about = replace(about, width=wrapped.width, n_left_out=wrapped.n_left_out)
-        described = json.dumps(asdict(about))
-        said = {"clsviz": described, "clsviz-digest": _digest(described.encode()), _KEPT_AS: name or path.name}
-        writer.add_key_value_metadata(said)
-    return about
+            of_file = replace(of_file, width=wrapped.width, n_left_out=wrapped.n_left_out)
+        return describe(of_file)
 
 
 def n_batches_before(path: Path, name: str) -> int:
@@ -134,34 +137,21 @@ def n_batches_before(path: Path, name: str) -> int:
 
     What is damaged or was kept under another name is deleted.
     """
-    unfinished, digest, n_sentences = path.with_suffix(".unfinished"), hashlib.sha256(), 0
-    try:
-        with open_regular(unfinished) as stream:
-            said = pq.read_metadata(stream).metadata
-        n_batches, expected = said[_UNFINISHED.encode()].decode().split()
-        for table in _tables(unfinished):
-            n_sentences += _digest_more(digest, table["sentence"].to_pylist(), is_first=not n_sentences)
-        if digest.hexdigest() == expected and _is_kept_as(name, said):
-            return int(n_batches)
-    except FileNotFoundError:
-        return 0
-    except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
-        pass
+    unfinished = path.with_suffix(".unfinished")
+    about = read_about(unfinished, name)
+    with contextlib.suppress(OSError, pa.ArrowException):
+        if about is not None and sum(map(len, _tables(unfinished))) == about.n_sentences:
+            return about.n_batches
     with contextlib.suppress(OSError):  # of a store that cannot be used: whoever writes to it says so
         unfinished.unlink(missing_ok=True)
     return 0
 
 
 def _tables(path: Path) -> Iterator[pa.Table]:
+    """What a file of sentences holds, a row group at a time; raises OSError or ArrowException if it is damaged."""
     with open_regular(path) as stream, pq.ParquetFile(stream, page_checksum_verification=True) as file:
         for group in range(file.num_row_groups):
             yield file.read_row_group(group)
-
-
-def _digest_more(digest: "hashlib._Hash", sentences: list[str], *, is_first: bool) -> int:
-    """Add sentences to the digest of all, and return how many they are."""
-    digest.update(("" if is_first else "\n").encode() + "\n".join(sentences).encode())
-    return len(sentences)
 
 
 def read_about(path: Path, name: str = "") -> About | None:
