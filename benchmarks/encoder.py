@@ -16,9 +16,8 @@ model in float32, one sentence at a time; a way whose error is larger than its p
 not compute the same. The ceiling is the rate the model would reach if it did nothing but the products of its linear
 layers for every token, in float32 (for `fast`, in bfloat16): each with the fastest kernel found for its shape on this
 machine, whether all threads share a product or each has one to itself. It is timed in every round, after the ways, and
-is a median as theirs are. Ours computes less than that, because it needs only [CLS] of the last layer, and the first
-layer's queries, keys and values once for tokens that are the same. Peak memory is that of a process that runs this way
-alone, libraries and model included (on a GPU: what PyTorch allocates there).
+is a median as theirs are. Ours computes less than that, because it needs only [CLS] of the last layer. Peak memory is
+that of a process that runs this way alone, libraries and model included (on a GPU: what PyTorch allocates there).
 
 --beside N runs the same once more while N processes of a single thread compute all the time. Where the cores are
 divided equally among them and a thread per core of ours, the rate alone × cores / (cores + N) is what is left: the fair

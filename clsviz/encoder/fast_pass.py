@@ -2,7 +2,6 @@
 
 - Sentences lie end to end and attention runs over groups of equal length, so nothing is padded and nothing masked.
 - Query, key and value are one product, and the activation is fused into the product before it (see `linear`).
-- Queries, keys and values of the first block are computed once for all tokens of the same id and position in a batch.
 - For norms, only [CLS] of the last block is computed, and no keys or values: since (W q) x = q (W' x), the key's matrix
   is applied to the query instead of to every token, and the value's matrix to the attention-weighted sum of tokens.
 
@@ -20,7 +19,7 @@ to gain is in the products.
 import copy
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -180,14 +179,6 @@ class Group:
     length: int
 
 
-@dataclass(frozen=True)
-class Repeated:
-    """Which of n tokens are equal: `first` (m,) is where each different one is, `which` (n,) which of them each is."""
-
-    first: Tensor
-    which: Tensor
-
-
 class Block:
     """One block: attention and feed-forward, each added to its input and then normalized."""
 
@@ -201,28 +192,15 @@ class Block:
         self._attention_norm = module.get_submodule(layout.attention_norm)
         self._feed_forward = _FeedForward(module, layout, dtype)
 
-    def __call__(
-        self,
-        x: Tensor,
-        groups: Sequence[Group],
-        biases: Sequence[Tensor | None],
-        repeated: Repeated | None = None,
-    ) -> Tensor:
-        """All tokens (n, width) after the block; biases on attention scores as in `FastPass`, one per group.
-
-        repeated: which tokens are equal, where that is known.
-        """
-        qkv = self._qkv(x if repeated is None else x[repeated.first])
-        attended = qkv.new_empty((len(x), qkv.shape[1] // 3))
+    def __call__(self, x: Tensor, groups: Sequence[Group], biases: Sequence[Tensor | None]) -> Tensor:
+        """All tokens (n, width) after the block; biases on attention scores as in `FastPass`, one per group."""
+        qkv = self._qkv(x)
+        attended = qkv.new_empty((len(qkv), qkv.shape[1] // 3))
         attended[groups[-1].last :] = 0
         for group, bias in zip(groups, biases, strict=True):
             shape = (group.stop - group.start, group.length, -1, self._n_heads, self._width)
             heads = attended[group.first : group.last].view(shape)[:, :, 0]
-            if repeated is None:
-                attend(qkv[group.first : group.last].view(shape), bias, heads)
-            else:
-                rows = repeated.which[group.first : group.last].view(shape[:2])
-                attend(qkv.view(-1, 3, *shape[3:]), bias, heads, rows)
+            attend(qkv[group.first : group.last].view(shape), bias, heads)
         return self._feed_forward(self._attention_norm(self._output(attended) + x))
 
 
@@ -277,32 +255,26 @@ class _FeedForward:
         return result
 
 
-def attend(qkv: Tensor, bias: Tensor | None, heads: Tensor, rows: Tensor | None = None) -> None:
+def attend(qkv: Tensor, bias: Tensor | None, heads: Tensor) -> None:
     """Write what every head of every sentence gathers into `heads`, (n, length, heads, width).
 
     qkv: queries, keys and values, (n, length, 3, heads, width). bias: added to the scores, (1, heads, length, length),
-    or None. rows: which of m different ones each token has, (n, length); qkv is then (m, 3, heads, width).
+    or None.
     """
-    n, length = heads.shape[:2]
-    if qkv.device.type != "cpu" or length > LONGEST_PLAIN:
-        query, key, value = (qkv if rows is None else qkv[rows]).permute(2, 0, 3, 1, 4)
+    if qkv.device.type != "cpu" or qkv.shape[1] > LONGEST_PLAIN:
+        query, key, value = qkv.permute(2, 0, 3, 1, 4)
         mask = None if bias is None else bias.to(qkv.dtype)
         gathered = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         heads.copy_(gathered.transpose(1, 2))
         return
-    n_at_once = max(1, _AT_ONCE // (3 * heads[0].numel()))
-    for start in range(0, n, n_at_once):
-        some = slice(start, start + n_at_once)
-        if rows is None:
-            tokens = qkv[some].to(torch.float32, copy=True)
-        else:
-            tokens = qkv.index_select(0, rows[some].flatten()).float().view(-1, length, *qkv.shape[1:])
-        heads[some].copy_(_attend_plainly(tokens, bias))
+    n_at_once = max(1, _AT_ONCE // qkv[0].numel())
+    for some, heads_of_some in zip(torch.split(qkv, n_at_once), torch.split(heads, n_at_once), strict=True):
+        heads_of_some.copy_(_attend_plainly(some, bias))
 
 
 def _attend_plainly(qkv: Tensor, bias: Tensor | None) -> Tensor:
     """What `attend` writes, float32, by NumPy’s products, which unlike PyTorch’s take and give matrices as they lie."""
-    query, key, value = qkv.permute(2, 0, 3, 1, 4).numpy()
+    query, key, value = qkv.to(torch.float32, copy=True).permute(2, 0, 3, 1, 4).numpy()
     n, n_heads, length, width = query.shape
     # The scores lie by key first, as softmax is slow over rows as short as these, and fast over columns far apart.
     scores = torch.empty((length, n, n_heads, length))
@@ -379,8 +351,8 @@ class FastPass:
         starts = [group.first + i * group.length for group in groups for i in range(group.stop - group.start)]
         first = to_device(torch.tensor(starts), x.device)
         vectors = [x[first]]
-        for block, repeated in zip(self._blocks[:-1], self._repeated(ids, groups), strict=False):
-            x = block(x, groups, biases, repeated)
+        for block in self._blocks[:-1]:
+            x = block(x, groups, biases)
             vectors.append(x[first])
         vectors.append(self._last(x, vectors[-1], groups, biases))
         return vectors + self._pooler_output(vectors[-1])
@@ -394,8 +366,8 @@ class FastPass:
 
         x, biases = self._begin(ids, groups)
         layers = [pool(by_group(x))]
-        for block, repeated in zip(self._blocks, self._repeated(ids, groups), strict=False):
-            x = block(x, groups, biases, repeated)
+        for block in self._blocks:
+            x = block(x, groups, biases)
             layers.append(pool(by_group(x)))
         if last is not None:
             last += by_group(x)
@@ -419,23 +391,6 @@ class FastPass:
             return x, [None] * len(groups)
         compute_bias = find_module(self._model, self._layout.position_bias)
         return x, [compute_bias(x.new_empty((1, group.length, 1))) for group in groups]
-
-    def _repeated(self, ids: Tensor, groups: Sequence[Group]) -> Iterator[Repeated | None]:
-        """Which tokens are equal when they come to each block: to the first, any of the same id and position.
-
-        A third of the built-in model's are, so its queries, keys and values are computed once for all of them.
-        """
-        if ids.device.type == "cpu":  # a GPU would have to be waited for
-            tokens, columns = ids.numpy(), np.arange(ids.shape[1])
-            table = position_table(self._model)
-            # Where a position is reserved for padding, tokens are counted without it.
-            n_padding = 0 if table is None or table.padding_idx is None else (tokens == table.padding_idx).cumsum(1)
-            kinds = (tokens * len(columns) + columns) * (len(columns) + 1) + n_padding
-            each = np.concatenate([kinds[group.start : group.stop, : group.length].ravel() for group in groups])
-            _, first, which = np.unique(each, return_index=True, return_inverse=True)
-            first = np.pad(first, (0, -len(first) % ROWS))
-            yield Repeated(torch.from_numpy(first), torch.from_numpy(which))
-        yield from itertools.repeat(None)
 
     def _pooler_output(self, cls: Tensor) -> list[Tensor]:
         pooler = getattr(self._model, "pooler", None)

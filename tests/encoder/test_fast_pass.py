@@ -30,17 +30,6 @@ def test_heads_gather_what_attention_is_defined_as(n: int, length: int, dtype: t
     np.testing.assert_allclose(heads.float().numpy(), expected, atol=tolerance, rtol=0)
 
 
-@pytest.mark.parametrize("length", [5, LONGEST_PLAIN + 1])
-def test_tokens_that_are_the_same_are_taken_from_one_row(length: int) -> None:
-    random = torch.Generator().manual_seed(0)
-    qkv = torch.randn((9, 3, N_HEADS, WIDTH), generator=random)
-    rows = torch.randint(9, (600, length), generator=random)
-    heads, expected = torch.empty((2, 600, length, N_HEADS, WIDTH))
-    attend(qkv, None, heads, rows)
-    attend(qkv[rows], None, expected)
-    assert torch.equal(heads, expected)
-
-
 def test_numbers_that_are_not_finite_spread_without_a_warning() -> None:
     qkv = torch.full((1, 4, 3, N_HEADS, WIDTH), torch.inf)
     heads = torch.empty((1, 4, N_HEADS, WIDTH))
