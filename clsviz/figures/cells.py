@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from clsviz.figures.style import SMALL, Floats, Labels, Palette, hover_label, label_step, short_name, stand_out
+from clsviz.figures.style import PLAIN, SMALL, Floats, Labels, Palette, hover_label, label_step, short_name, stand_out
 
 _LEAST, _MOST = "14", "8c"
 """Opacities in hexadecimal, chosen so that numbers in the summaries' colour are readable on every cell."""
@@ -83,17 +83,14 @@ def heat_map(
     quiet = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
     step, n_rows, n_columns = label_step(len(columns)), len(rows), len(columns)
     return figure.update_layout(
+        PLAIN,
         xaxis=quiet
         | {"title": column_title, "range": [-0.5, n_columns - 0.5], "tickangle": 0}
         | {"tickvals": list(range(0, n_columns, step)), "ticktext": [short_name(name) for name in columns[::step]]},
         yaxis=quiet
         | {"range": [n_rows - 0.5, -0.5], "tickvals": list(range(n_rows))}
         | {"ticktext": [short_name(name).replace(" ", "<br>", 1) for name in rows]},
-        showlegend=False,
-        hovermode="closest",
         hoverdistance=-1,  # the whole cell, however large
-        hoverlabel={"align": "left"},
-        margin={"l": 8, "r": 8, "t": 32, "b": 8},
         height=_HEIGHT * n_rows + 70,
     )
 
@@ -188,12 +185,5 @@ def projection(
         f"Principal component {at} ({share:.{0 if share >= 0.1 else 1}%} of variance)"
         for at, share in enumerate(shares, 1)
     ]
-    figure.update_layout(
-        xaxis={"title": names[0], "zeroline": False},
-        yaxis={"title": names[1], "zeroline": False},
-        showlegend=False,
-        hovermode="closest",
-        hoverlabel={"align": "left"},
-        margin={"l": 8, "r": 8, "t": 32, "b": 8},
-    )
-    return figure
+    axes = {"xaxis": {"title": names[0], "zeroline": False}, "yaxis": {"title": names[1], "zeroline": False}}
+    return figure.update_layout(PLAIN, **axes)

@@ -24,7 +24,7 @@ from clsviz.figures.density import (
     marginals_of,
     room_for_bar,
 )
-from clsviz.figures.style import MOST_IN_FULL, Labels, Palette, Points, least_range
+from clsviz.figures.style import MOST_IN_FULL, PLAIN, Labels, Palette, Points, least_range
 from clsviz.statistics.intervals import LEAST_TOLD
 
 if TYPE_CHECKING:
@@ -181,6 +181,7 @@ def _arrange(figure: Picture, whole: Points, palette: Palette, own: Points | Non
     """The axes, the histograms beside them, and the bar of colours of a density."""
     axes, density = figure.axes, figure.density
     figure.update_layout(
+        PLAIN,
         xaxis={
             "title": axes.length_title or f"Sentence length (in {axes.unit})",
             "range": [0, axes.longest + 1],
@@ -191,9 +192,6 @@ def _arrange(figure: Picture, whole: Points, palette: Palette, own: Points | Non
             "zeroline": False,
             "autorangeoptions": {"include": least_range(whole.norms)},
         },
-        showlegend=False,
-        hovermode="closest",
-        hoverlabel={"align": "left"},
         margin=MARGIN,
         uirevision=axes.zoom_of,
         overwrite=True,  # as in `arrange`

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from clsviz.figures.style import Palette, Points, hover_label, least_range, stand_out
+from clsviz.figures.style import PLAIN, Palette, Points, hover_label, least_range, stand_out
 from clsviz.statistics.intervals import LEAST_TOLD
 
 if TYPE_CHECKING:
@@ -130,13 +130,7 @@ def _grid(labels: Sequence[str], n_columns: int, shared_y: bool, x_title: str) -
         vertical_spacing=_TITLES_HEIGHT / height,
     )
     margin = {"l": 8, "r": 8, "t": 48, "b": 56}
-    return figure.update_layout(
-        showlegend=False,
-        hovermode="closest",
-        hoverlabel={"align": "left"},
-        margin=margin,
-        height=height + margin["t"] + margin["b"],
-    )
+    return figure.update_layout(PLAIN, margin=margin, height=height + margin["t"] + margin["b"])
 
 
 def _scale(points: Points, fit: "Fit | None") -> tuple[float, float]:

@@ -13,6 +13,7 @@ from plotly.subplots import make_subplots
 
 from clsviz.figures.style import (
     LONGEST_NAME,
+    PLAIN,
     Floats,
     Palette,
     arrange,
@@ -391,9 +392,7 @@ def cutoff_lines(
     figure.update_yaxes(title="R²", rangemode="tozero", row=1, col=1)
     figure.update_yaxes(title=f"Slope per {unit}", zeroline=False, row=2, col=1)
     figure.update_xaxes(title=f"Length cutoff ({cutoff_unit})", row=2, col=1)
-    return figure.update_layout(
-        showlegend=False, hovermode="closest", hoverlabel={"align": "left"}, margin={"l": 8, "r": 8, "t": 32, "b": 8}
-    )
+    return figure.update_layout(PLAIN)
 
 
 def _by_cutoff(table: pd.DataFrame, column: str, said: str, palette: Palette, cutoff_unit: str) -> go.Scatter:

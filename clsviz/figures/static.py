@@ -136,13 +136,17 @@ def image(
 
 def _axes(figure: "Figure", left: float, right: float, top: float, x_title: str, y_title: str) -> "Axes":
     axes = figure.add_axes((left + 0.055, 0.145, right - left - 0.055, max(top - 0.19, 0.3)))
+    _arrange(axes, x_title, y_title)
+    return axes
+
+
+def _arrange(axes: "Axes", x_title: str, y_title: str) -> None:
     axes.spines[:].set_visible(False)
     axes.grid(axis="y", color=_GRID, linewidth=1)
     axes.set_axisbelow(True)
     axes.tick_params(colors=_QUIET, labelsize=13, length=0)
     axes.set_xlabel(x_title, color=_QUIET, fontsize=14)
     axes.set_ylabel(y_title, color=_QUIET, fontsize=14)
-    return axes
 
 
 def _draw_lines(axes: "Axes", drawn: Lines, palette: Palette) -> None:
@@ -210,13 +214,8 @@ def _draw_exposures(
     below.set_yticks([0, 0.5, 1], ["0%", "50%", "100%"])
     below.set_xticks(range(len(drawn.spans)), [*drawn.spans])
     above.tick_params(labelbottom=False)
-    for axes, title in ((above, "Exposure"), (below, "Recall")):
-        axes.spines[:].set_visible(False)
-        axes.grid(axis="y", color=_GRID, linewidth=1)
-        axes.set_axisbelow(True)
-        axes.tick_params(colors=_QUIET, labelsize=13, length=0)
-        axes.set_ylabel(title, color=_QUIET, fontsize=14)
-    below.set_xlabel("Tokens of the searched text, by fifths", color=_QUIET, fontsize=14)
+    _arrange(above, "", "Exposure")
+    _arrange(below, "Tokens of the searched text, by fifths", "Recall")
 
 
 def _write(figure: "Figure", text: str, top: float, sizes: tuple[int, ...], weight: str, width: int) -> float:

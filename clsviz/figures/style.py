@@ -109,16 +109,23 @@ def label_step(n: int) -> int:
     return 1 if n <= 13 else 2 if n <= 26 else 4
 
 
+PLAIN: dict[str, Any] = {
+    "showlegend": False,
+    "hovermode": "closest",
+    "hoverlabel": {"align": "left"},
+    "margin": {"l": 8, "r": 8, "t": 32, "b": 8},  # the tools appear above the plot
+}
+"""The layout of pictures, where they have no other."""
+
+
 def arrange(figure: go.Figure, x: dict[str, Any], y: dict[str, Any]) -> None:
     """Set the axes, and a legend above the plot: on a phone, labels at the ends of lines would not fit."""
     figure.update_layout(
+        PLAIN,
         xaxis={"zeroline": False} | x,
         yaxis={"zeroline": False} | y,
         showlegend=True,
         legend={"orientation": "h", "entrywidth": 0, "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
-        hovermode="closest",
-        hoverlabel={"align": "left"},
-        margin={"l": 8, "r": 8, "t": 32, "b": 8},  # the tools appear above the plot
         overwrite=True,  # there are none yet, and to look for them takes Plotly four times as long
     )
 
