@@ -3,12 +3,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from support.tiny import different_sentences, random_sentences
+from support.tiny import random_sentences
 
 from benchmarks.near_duplicates import from_template
 from clsviz.sources.near_duplicates import LEAST_SHARED, canonical, clusters_of
 from clsviz.sources.sampling import Sample
-from clsviz.statistics.line import fit
 
 
 def test_what_differs_in_case_spacing_punctuation_or_digits_is_a_near_duplicate() -> None:
@@ -70,22 +69,6 @@ def test_each_sentence_is_near_the_first_of_its_group_and_pairs_are_found_as_by_
         expected.append(firsts.index(near[0]) if near else len(firsts) - 1)
     assert 200 < len(firsts) < 300
     assert clusters_of(sentences).tolist() == expected
-
-
-def test_with_copies_intervals_cover_the_slope_as_often_as_they_say() -> None:
-    """Of 60 different sentences three in ten are there up to five times, in other case and with other numbers."""
-    random = np.random.default_rng(0)
-    slope, n_covered, n_draws = 0.05, 0, 500
-    for _ in range(n_draws):
-        lengths = random.integers(3, 60, 60)
-        norms = 9 + slope * lengths + random.standard_normal(60)
-        times = np.where(random.random(60) < 0.3, random.integers(2, 6, 60), 1)
-        texts = [f"{text} {{}}" for text in different_sentences(60)]
-        copies = [text.format(n) for text, many in zip(texts, times, strict=True) for n in range(many)]
-        found = fit(np.repeat(lengths, times), np.repeat(norms, times), clusters_of(copies))
-        low, high = found.slope_interval
-        n_covered += low <= slope <= high
-    assert n_covered >= 0.92 * n_draws
 
 
 def test_clusters_are_numbered_from_0_and_always_the_same() -> None:

@@ -76,30 +76,6 @@ def test_a_line_that_hangs_on_one_sentence_has_no_certain_slope() -> None:
         assert fit(lengths, np.arange(len(lengths)) ** 2).slope_interval == (-np.inf, np.inf)
 
 
-@pytest.mark.parametrize(
-    ("lengths", "norms", "reason"),
-    [
-        ([], [], "shorter than the length cutoff"),
-        ([5], [7.0], "1 sentence says"),
-        ([5, 6], [7.0, 7.1], "2 sentences says"),
-        ([5, 5, 5], [7.0, 7.1, 7.2], "All 3 sentences have the same length, 5"),
-        ([5, 6, 7], [7.0, 7.0, 7.0], "same for all 3"),
-        ([5, 6, 7], [0.0, 0.0, 0.0], "same for all 3"),
-        ([5, 6, 7], [7.0, 7.000001, 7.0], "same for all 3"),
-    ],
-)
-def test_what_determines_no_line_says_why(lengths: list[int], norms: list[float], reason: str) -> None:
-    with pytest.raises(UndefinedFitError, match=reason):
-        fit(lengths, norms)
-
-
-def test_r_squared_alone_is_that_of_the_line() -> None:
-    for n in (3, 50, 2000):
-        lengths, norms = sample(n)
-        assert r_squared(lengths, norms) == pytest.approx(fit(lengths, norms).r_squared, rel=1e-10)
-        assert r_squared(lengths, norms) == pytest.approx(stats.linregress(lengths, norms).rvalue ** 2, rel=1e-12)
-
-
 @pytest.mark.parametrize("spread", [1e-4, 1e-2, 1.0])
 def test_the_line_keeps_its_digits_where_the_norm_hardly_varies(spread: float) -> None:
     """As in the first layers: norms near 8 that vary by 5e-5. Compared with exact arithmetic on fractions."""
