@@ -79,18 +79,6 @@ def test_a_tokenizer_that_cuts_and_pads_does_neither_here(tmp_path: Path) -> Non
     assert len(encoder_of(folder).tokens("the cat sat on the mat")) == 6
 
 
-def test_code_that_comes_with_a_model_is_not_run(tmp_path: Path) -> None:
-    folder = write_bert(tmp_path / "m")
-    (folder / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Model: pass\n")
-    config = folder / "config.json"
-    config.write_text(config.read_text().replace("{", '{"auto_map": {"AutoModel": "evil.Model"},', 1))
-    encoder_of(folder).measure(["the cat"])
-    config.write_text('{"model_type": "evil", "auto_map": {"AutoConfig": "evil.Config", "AutoModel": "evil.Model"}}')
-    with pytest.raises(ModelError, match="cannot be loaded"):
-        encoder_of(folder)
-    assert not (tmp_path / "ran").exists()
-
-
 @pytest.mark.parametrize("limit", [-1, 0])
 def test_a_limit_that_is_none_does_not_count(tmp_path: Path, tiny_encoder: Encoder, limit: int) -> None:
     folder = write_bert(tmp_path / "m")
