@@ -29,13 +29,6 @@ def test_a_link_names_what_it_could_not_restore_and_restores_the_rest(open_page:
     assert not page.warning
 
 
-def test_two_visitors_share_one_job(open_page: Callable[..., AppTest]) -> None:
-    one, other = open_page(), open_page(length_cutoff="10")
-    assert job_of(one) is job_of(other)
-    finish(one)
-    finish(other)
-
-
 def test_a_link_with_many_faults_is_answered_in_a_few_lines(open_page: Callable[..., AppTest]) -> None:
     page = open_page(**{f"nothing_{index}": "1" for index in range(200)})
     assert len(page.warning) == 6
