@@ -1,10 +1,6 @@
 """A store on S3, as moto’s server on this machine imitates it."""
 
 import http.client
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +11,6 @@ from support.measured import measurements
 
 from clsviz.errors import StoreError
 from clsviz.experiment import Experiment
-from clsviz.jobs import Encoders, Extraction, Share
-from clsviz.progress import Progress
 from clsviz.store import Bucket, Key, Store
 
 s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed: deploy/requirements-s3.txt")
@@ -108,24 +102,3 @@ def test_a_server_that_does_not_answer_is_said(monkeypatch: pytest.MonkeyPatch) 
     s3fs.S3FileSystem.clear_instance_cache()
     with pytest.raises(StoreError, match=r"s3://bucket/store cannot be reached \(Could not connect .*the network"):
         Store(URL).parts(KEY)
-
-
-def test_two_processes_on_two_machines_make_the_files_that_one_makes_on_a_disk(
-    experiment: Experiment, store: Store, machine: Machine, tmp_path: Path
-) -> None:
-    run(experiment, store)
-    words = [*(f"{flag}={value}" for flag, value in experiment.to_flags().items()), f"--store={URL}", "--json"]
-    command = [sys.executable, "-m", "clsviz", "measure", *words, "--rank=1", "--of=2"]
-    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "there"), "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True) as there:
-        worker = Extraction(experiment, machine("here"), Encoders()).worker(Progress(), Share(0, 2)).run()
-        n_here = sum(len(measured.measurements) for measured in worker)
-        report = json.loads(there.communicate()[0])
-    assert report["sentences"] > 0
-    assert n_here + report["sentences"] == 300  # none was measured twice
-    parts = {path.relative_to(store.root).as_posix(): path.read_bytes() for path in store.root.glob("norms-*/0*")}
-    assert parts_there() == parts
-
-
-def parts_there() -> dict[str, bytes]:
-    return {path: content for path, content in contents(URL).items() if path.endswith(".safetensors")}
