@@ -17,21 +17,22 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from support.tiny import random_sentences, write_bert
+
 import clsviz
 from clsviz import settings
 from clsviz.cli import arguments
 from clsviz.cli.main import main
 
-SENTENCES = [" ".join(["word"] * (3 + n % 9) + [f"number{chr(97 + n % 24)}{chr(97 + n // 24)}."]) for n in range(240)]
 COMMANDS = {
-    "measure": [],
-    "probe": ["--erase", "--random-weights", "--origin", "120", "--travel-to", "python-docs"],
-    "similarity": [],
-    "search-test": [],
-    "compare": ["--models", "minilm", "untrained:minilm"],
-    "measure --dry-run": [],
-    "measure --rank": ["0", "--of", "1"],
-    "preview": [],
+    "measure": "--model={model}",
+    "probe": "--model={model} --erase --random-weights --origin 120 --travel-to {other}",
+    "similarity": "--model={model}",
+    "search-test": "--similarity=dot",  # of what comes with clsviz: these sentences cannot be searched
+    "compare": "--models {model} untrained:{model}",
+    "measure --dry-run": "--model={model}",
+    "measure --rank": "0 --of 1 --model={model}",
+    "preview": "{corpus}",
 }
 
 
@@ -84,16 +85,14 @@ def _keys(value: Any, path: str) -> Iterator[str]:
 
 def _json() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
-        corpus = Path(folder) / "sentences.txt"
-        corpus.write_text("\n".join(SENTENCES), encoding="utf-8")
+        paths = {"model": str(write_bert(Path(folder) / "model"))}
+        for seed, name in enumerate(("corpus", "other")):
+            paths[name] = f"{folder}/{name}.txt"
+            Path(paths[name]).write_text("\n".join(random_sentences(240, seed)), encoding="utf-8")
         for name, flags in COMMANDS.items():
-            if name == "preview":
-                words = ["preview", str(corpus), f"--store={folder}/store", "--json"]
-            elif name == "search-test":  # of what comes with clsviz: these sentences cannot be searched
-                words = ["search-test", "--similarity=dot", f"--store={folder}/store", "--json"]
-            else:
-                words = [*name.split(), *flags, f"--corpus={corpus}", "--sample-size=160", f"--store={folder}/store"]
-                words += ["--json"]
+            words = [*name.split(), *flags.format(**paths).split(), f"--store={folder}/store", "--json"]
+            if name not in ("search-test", "preview"):
+                words += [f"--corpus={paths['corpus']}", "--sample-size=160"]
             with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as told:
                 status = main(words)
             assert status == 0, told.getvalue()
