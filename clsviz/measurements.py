@@ -315,16 +315,9 @@ class Vectors(Measurements):
     @classmethod
     def none(cls) -> Self:
         """Vectors of no sentences."""
-        norms = np.empty((0, 1), np.float32)
-        return cls(
-            n_tokens=np.empty(0, np.int32),
-            truncated=np.empty(0, np.bool_),
-            cls_norms=norms,
-            pooler_norms=norms[:, :0],
-            other_norms=dict.fromkeys(POOLED[1:], norms),
-            layer_norms=np.empty((1, 2, 0), np.float32),
-            runs=(),
-        )
+        nothing = vars(Measurements.none())
+        others = dict.fromkeys(POOLED[1:], nothing["cls_norms"])
+        return cls(**nothing, other_norms=others, layer_norms=np.empty((1, 2, 0), np.float32), runs=())
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:
