@@ -41,6 +41,12 @@ def new_file(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file, whole or not at all; raises StoreError."""
+    with new_file(path) as temporary:
+        temporary.write_bytes(content)
+
+
 def remove_temporary(folder: Path, older_than_seconds: float) -> int:
     """Remove the temporary files in `folder`, not below it, that killed processes left; returns how many.
 
@@ -75,6 +81,12 @@ def open_regular(path: Path) -> io.BufferedReader:
     except BaseException:  # an interrupt too must not leave it open; nothing is held back
         os.close(handle)
         raise
+
+
+def read_file(path: Path) -> bytes:
+    """All that a file holds; raises OSError as `open_regular` does."""
+    with open_regular(path) as file:
+        return file.read()
 
 
 def _check_regular(status: os.stat_result, path: Path) -> None:

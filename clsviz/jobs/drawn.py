@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clsviz.atomic import new_file, open_regular
+from clsviz.atomic import read_file, write_file
 from clsviz.errors import ModelError
 from clsviz.jobs.worker_process import Encoders
 from clsviz.settings import Precision
@@ -48,8 +48,7 @@ def identified(weights: Weights, store: Store) -> Weights:
     shipped = [store.shipped] if store.shipped else []
     for root in [store.root, *shipped]:
         with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
-            with open_regular(_note(root, recipe)) as file:
-                note = json.load(file)
+            note = json.loads(read_file(_note(root, recipe)))
             digest, before = str(note["digest"]), str(note["before"])
             fingerprint = hashlib.sha256(f"{recipe}\n{digest}".encode()).hexdigest()
             return replace(weights, fingerprint=fingerprint, recipe=recipe, drawn=digest, is_redrawn=bool(before))
@@ -64,8 +63,8 @@ def encoder_of(weights: Weights, encoders: Encoders, store: Store, precision: Pr
     """
     encoder = encoders.get(weights, precision)
     if weights.untrained and encoder.drawn != weights.drawn:
-        with new_file(_note(store.root, weights.identity)) as temporary:
-            temporary.write_text(json.dumps({"digest": encoder.drawn, "before": weights.drawn}), encoding="utf-8")
+        note = json.dumps({"digest": encoder.drawn, "before": weights.drawn})
+        write_file(_note(store.root, weights.identity), note.encode())
         if weights.drawn:
             raise RedrawnError
     return encoder

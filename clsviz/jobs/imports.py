@@ -18,7 +18,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from clsviz.atomic import new_file, open_regular
+from clsviz.atomic import read_file, write_file
 from clsviz.errors import CorpusError, SettingError, StoreError
 from clsviz.experiment import Experiment
 from clsviz.measurements import MAX_LENGTH, Kind, Measurements, Vectors
@@ -95,8 +95,7 @@ def import_rows(
     for kind in (Kind.NORMS, Kind.VECTORS)[: 1 + bool(taken.width)]:
         of = name.fingerprint, corpus.fingerprint, _SEED, _ANY_LENGTH, Precision.EXACT.numbers
         _write(taken, kind, Key(*of, kind), order, store, progress)
-    with new_file(store.root / _FOLDER / f"{name.fingerprint[:32]}.json") as temporary:
-        temporary.write_text(json.dumps(asdict(imported)), encoding="utf-8")
+    write_file(store.root / _FOLDER / f"{name.fingerprint[:32]}.json", json.dumps(asdict(imported)).encode())
     return imported
 
 
@@ -107,8 +106,7 @@ def list_imports(store: Store) -> list[Import]:
         paths = [*(store.root / _FOLDER).glob("*.json")]
     for path in paths:
         with contextlib.suppress(OSError, ValueError, TypeError, RecursionError):
-            with open_regular(path) as file:
-                one = Import(**json.load(file))
+            one = Import(**json.loads(read_file(path)))
             is_sound = Imported.parse(one.model) and catalogue.is_upload(one.corpus) and one.n > 0 and one.width >= 0
             found += [one] if is_sound else []
     return sorted(found, key=lambda one: one.model)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sentencex import segment
 
-from clsviz.atomic import open_regular
+from clsviz.atomic import read_file
 from clsviz.errors import CorpusError
 from clsviz.processes import end_with
 from clsviz.progress import Progress
@@ -157,8 +157,7 @@ def _begin_worker(parent: int) -> None:
 def sentences_in(path: str) -> list[str]:
     """The English sentences of a Python file; none of one that is gone or unreadable since it was listed."""
     try:
-        with open_regular(Path(path)) as file:
-            source = file.read()
+        source = read_file(Path(path))
     except OSError:
         return []
     return [sentence for docstring in docstrings(source) for sentence in sentences(docstring)]

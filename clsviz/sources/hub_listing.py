@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from clsviz.atomic import new_file, open_regular
+from clsviz.atomic import read_file, write_file
 from clsviz.errors import CorpusError
 from clsviz.progress import Progress, interruptible
 from clsviz.settings import is_name, printable
@@ -106,8 +106,7 @@ def open_listing(
         )
     content = json.dumps(asdict(listing)).encode()
     for name in {revision, listing.commit}:
-        with new_file(_path(folder, repo, name)) as temporary:
-            temporary.write_bytes(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+        write_file(_path(folder, repo, name), hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
     return listing
 
 
@@ -123,8 +122,7 @@ def _path(folder: Path, repo: str, revision: str) -> Path:
 def _load(path: Path) -> Listing | None:
     """The listing that is kept; None if there is none or it is damaged."""
     try:
-        with open_regular(path) as file:
-            digest, _, content = file.read().partition(b"\n")
+        digest, _, content = read_file(path).partition(b"\n")
         if digest.decode() != hashlib.sha256(content).hexdigest():
             return None
         kept = json.loads(content)

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from clsviz.atomic import mark_used, new_file, open_regular
+from clsviz.atomic import mark_used, read_file, write_file
 from clsviz.errors import CorpusError, first_line
 from clsviz.progress import Progress, interruptible
 from clsviz.settings import is_name, printable
@@ -186,8 +186,7 @@ class Storage:
         """Keep some bytes."""
         digest = hashlib.sha256(content).hexdigest()[:16]
         path = self._folder / f"{name}-{n_bytes}-{digest}.parquet"
-        with new_file(path) as temporary:
-            temporary.write_bytes(content)
+        write_file(path, content)
         for before in self._folder.glob(f"{name}-*.parquet"):
             if before != path:
                 before.unlink(missing_ok=True)
@@ -196,8 +195,7 @@ class Storage:
         """What `keep` was given under this name."""
         for path in self._folder.glob(f"{name}-*.parquet"):
             with contextlib.suppress(OSError):
-                with open_regular(path) as file:
-                    content, match = file.read(), _KEPT.fullmatch(path.name)
+                content, match = read_file(path), _KEPT.fullmatch(path.name)
                 if match and hashlib.sha256(content).hexdigest()[:16] == match["digest"]:
                     mark_used(path)
                     return content, int(match["n_bytes"])

@@ -13,7 +13,7 @@ import shutil
 import time
 from pathlib import Path
 
-from clsviz.atomic import mark_used, new_file, open_regular
+from clsviz.atomic import mark_used, new_file, read_file, write_file
 from clsviz.errors import CorpusError
 from clsviz.settings import printable
 from clsviz.sources import files
@@ -48,8 +48,7 @@ def keep_upload(
         tables.check_whole(temporary, file_name, limits)  # if this or what follows raises, the file is not kept
         table = tables.open_table(temporary, file_name, limits)
         next(table.numbered_texts())
-    with new_file(folder / f"{name}.json") as temporary:
-        temporary.write_text(json.dumps({"file_name": file_name}))
+    write_file(folder / f"{name}.json", json.dumps({"file_name": file_name}).encode())
     return name
 
 
@@ -58,8 +57,7 @@ def upload_label(name: str, folder: Path) -> str:
     try:
         if not (folder / name).is_file():
             raise FileNotFoundError
-        with open_regular(folder / f"{name}.json") as about:
-            return str(json.load(about)["file_name"])
+        return str(json.loads(read_file(folder / f"{name}.json"))["file_name"])
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise not_here(name) from None
 

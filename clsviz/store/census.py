@@ -22,7 +22,7 @@ import filelock
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz.atomic import new_file, open_regular
+from clsviz.atomic import read_file, write_file
 from clsviz.measurements import MAX_LENGTH, POOLED, Kind
 from clsviz.progress import Progress
 from clsviz.settings import Pooling
@@ -250,8 +250,7 @@ def read_tally(path: Path, key: Key) -> Tally | None:
     from pyarrow import ArrowException, parquet
 
     try:
-        with open_regular(path) as file:
-            content = file.read()
+        content = read_file(path)
         match = _NAME.fullmatch(path.name)
         if match is None or match[2] != hashlib.sha256(content).hexdigest()[:16]:
             return None
@@ -302,8 +301,7 @@ def write_tally(store: Store, key: Key, tally: Tally) -> Path:
         # Or else whoever tidies up the store would take what is being written for what somebody left.
         with contextlib.suppress(filelock.Timeout):
             held.enter_context(store.lock(key))
-        temporary = held.enter_context(new_file(path))
-        temporary.write_bytes(content)
+        write_file(path, content)
     for other in path.parent.glob(f"census-{tally.n:09d}*"):
         if other != path:  # of parts that were replaced, or by an earlier version
             other.unlink(missing_ok=True)

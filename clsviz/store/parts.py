@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors import numpy as safetensors
 
-from clsviz.atomic import new_file, open_regular
+from clsviz.atomic import new_file, open_regular, read_file, write_file
 from clsviz.errors import StoreError
 from clsviz.measurements import KINDS, POOLED, Kind, Means, Measurements, Packed, Vectors
 
@@ -284,8 +284,8 @@ def note_speed(folder: Path, n_sentences: int, seconds: float) -> None:
     """Note how long a part took, if none of this folder was larger."""
     path = folder / _SPEED
     if seconds > 0 and n_sentences >= _speed(path)[0]:
-        with contextlib.suppress(StoreError), new_file(path) as temporary:  # an estimate is not worth a complaint
-            temporary.write_text(json.dumps([n_sentences, seconds]))
+        with contextlib.suppress(StoreError):  # an estimate is not worth a complaint
+            write_file(path, json.dumps([n_sentences, seconds]).encode())
 
 
 def measured_rate(keys: Iterable[Path], model: str, precision: str) -> float | None:
@@ -318,8 +318,7 @@ def _speed(path: Path) -> tuple[int, float]:
 def _json_in(path: Path) -> Any:
     """What a small file says, or None."""
     try:
-        with open_regular(path) as file:
-            return json.load(file)
+        return json.loads(read_file(path))
     except (OSError, ValueError, RecursionError):
         return None
 

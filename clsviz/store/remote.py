@@ -19,7 +19,7 @@ from typing import Any
 import fsspec
 import platformdirs
 
-from clsviz.atomic import new_file, open_regular
+from clsviz.atomic import new_file, read_file
 from clsviz.errors import StoreError, first_line, name_too_long
 from clsviz.settings import shown
 
@@ -75,8 +75,7 @@ class Bucket:
     def put(self, path: str, *, replace: bool = False) -> None:
         """Copy a file of this machine there, whole or not at all; one that is there stays, unless `replace`."""
         try:
-            with open_regular(self.root / path) as file:
-                content = file.read()
+            content = read_file(self.root / path)
         except OSError as error:
             raise StoreError(f"{self.root / path} cannot be read ({error.strerror}). Try again.") from error
         with self._reporting("write to"), contextlib.suppress(FileExistsError):

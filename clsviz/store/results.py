@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
-from clsviz.atomic import mark_used, new_file, open_regular
+from clsviz.atomic import mark_used, read_file, write_file
 from clsviz.errors import StoreError
 
 T = TypeVar("T")
@@ -171,8 +171,7 @@ class ResultCache:
         if path is None:
             return None
         with contextlib.suppress(OSError, *_DAMAGE):
-            with open_regular(path) as file:
-                content = file.read()
+            content = read_file(path)
             if path.stem.endswith(f"-{hashlib.sha256(content).hexdigest()[:16]}"):
                 length = int.from_bytes(content[:8], "little")  # of the header, which the library has only for files
                 about = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["clsviz"])
@@ -198,8 +197,7 @@ def write(folder: Path, key: ResultKey, value: object) -> Path:
     about = {"key": key.text, "result": to_json(value, arrays)}
     content = safetensors.save(arrays, metadata={"clsviz": json.dumps(about)})
     path = folder / f"{key.digest}-{hashlib.sha256(content).hexdigest()[:16]}.safetensors"
-    with new_file(path) as temporary:
-        temporary.write_bytes(content)
+    write_file(path, content)
     for before in folder.glob(f"{key.digest}-*.safetensors"):
         if before != path:
             before.unlink(missing_ok=True)

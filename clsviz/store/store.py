@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, TypeGuard
 import filelock
 import platformdirs
 
-from clsviz.atomic import NotRegularError, mark_used, new_file
+from clsviz.atomic import NotRegularError, mark_used, write_file
 from clsviz.errors import StoreError, name_too_long
 from clsviz.measurements import Kind, Measurements
 from clsviz.store.parts import (
@@ -213,8 +213,7 @@ class Store:
     def append(self, key: Key, start: int, measurements: Measurements, seconds: float) -> Part:
         """Store measurements of the sentences from `start` on, which took `seconds`; raises StoreError."""
         part, content = packed(key, start, measurements, self.root / key.folder_name)
-        with new_file(part.path) as temporary:
-            temporary.write_bytes(content)
+        write_file(part.path, content)
         self._damaged.discard(part.path)
         note_speed(part.path.parent, len(measurements), seconds)
         self.tally.add(len(measurements))
@@ -285,8 +284,7 @@ class Store:
             self._bucket.put(f"{key.folder_name}/{KEY_FILE}")
 
     def _describe_here(self, key: Key) -> None:
-        with new_file(self.root / key.folder_name / KEY_FILE) as temporary:
-            temporary.write_text(json.dumps(asdict(key), indent=1))
+        write_file(self.root / key.folder_name / KEY_FILE, json.dumps(asdict(key), indent=1).encode())
 
     def _unusable(self, error: OSError) -> StoreError:
         if error.errno == errno.ENAMETOOLONG:
