@@ -31,8 +31,7 @@ def heat_map(
 ) -> go.Figure:
     """A coloured cell with its number for each of the values, float (rows, columns); NaN is left blank.
 
-    marked: the row and column of a cell to frame. Clicking a cell selects a point of trace 1, whose customdata is
-    (row, column).
+    marked: the row and column of a cell to frame. What is clicked has (row, column) as customdata.
     """
     cells = np.asarray(values, float).reshape(len(rows), len(columns))
     defined = np.isfinite(cells)
@@ -55,26 +54,16 @@ def heat_map(
             xgap=2,
             ygap=2,
             showscale=False,
-            hoverinfo="skip",
+            hovertext=[
+                [
+                    f"{hover_label(row, 1)}<br>{column_title.lower()} {hover_label(column, 1)}<br>{text or 'undefined'}"
+                    for column, text in zip(columns, of_row, strict=True)
+                ]
+                for row, of_row in zip(rows, texts, strict=True)
+            ],
+            hovertemplate="%{hovertext}<extra></extra>",
+            customdata=np.moveaxis(np.indices(cells.shape), 0, -1).tolist(),
         )
-    )
-    places = np.argwhere(np.full(cells.shape, True))
-    hover = [
-        f"{hover_label(rows[row], 1)}<br>{column_title.lower()} {hover_label(columns[column], 1)}<br>"
-        + (texts[row, column] if defined[row, column] else "undefined")
-        for row, column in places
-    ]
-    unseen = {"marker": {"opacity": 0}}
-    figure.add_scatter(  # a point per cell, as Plotly cannot select cells; small, so that each cell's own is nearest
-        x=places[:, 1],
-        y=places[:, 0],
-        customdata=places.tolist(),  # an array would come back from the browser as a mapping
-        text=hover,
-        mode="markers",
-        marker={"size": 6, "opacity": 0},
-        selected=unseen,
-        unselected=unseen,
-        hovertemplate="%{text}<extra></extra>",
     )
     if marked is not None:
         row, column = marked
@@ -90,7 +79,6 @@ def heat_map(
         yaxis=quiet
         | {"range": [n_rows - 0.5, -0.5], "tickvals": list(range(n_rows))}
         | {"ticktext": [short_name(name).replace(" ", "<br>", 1) for name in rows]},
-        hoverdistance=-1,  # the whole cell, however large
         height=_HEIGHT * n_rows + 70,
     )
 
@@ -113,12 +101,13 @@ def length_map(cosines: NDArray[np.float64], spans: Sequence[str], palette: Pale
         value_format=f".{digits}f",
         column_title=f"{unit.capitalize()} of the one sentence",
     )
-    labels = [
-        f"{hover_label(spans[row], 1)} and {hover_label(spans[column], 1)} {unit}<br>mean cosine "
-        + f"{cosines[row, column]:.6f}".replace("-", "−")
-        for row, column in np.ndindex(cosines.shape)
+    figure.data[0].hovertext = [
+        [
+            f"{hover_label(row, 1)} and {hover_label(column, 1)} {unit}<br>mean cosine {cosine:.6f}".replace("-", "−")
+            for column, cosine in zip(spans, of_row, strict=True)
+        ]
+        for row, of_row in zip(spans, cosines, strict=True)
     ]
-    figure.data[1].text = labels
     step = 1 if max(map(len, spans)) <= 4 else 2  # a phone has no room for more
     figure.update_xaxes(tickfont=SMALL, tickvals=list(range(0, len(spans), step)), ticktext=spans[::step])
     figure.update_yaxes(tickfont=SMALL, title={"text": f"{unit.capitalize()} of the other", "standoff": 16})
