@@ -25,7 +25,7 @@ from clsviz.encoder.batches import (
 from clsviz.encoder.linear import has_fast_bfloat16
 from clsviz.encoder.load import load
 from clsviz.encoder.tokenize import Tokens
-from clsviz.encoder.verify import choose, norms_of
+from clsviz.encoder.verify import Batch, choose, norms_of
 from clsviz.errors import ModelError
 from clsviz.measurements import DEALT, FIXED, POOLED, Kind, Means, Measurements, PooledVectors, Vectors
 from clsviz.settings import Alteration, Pooling, Precision
@@ -125,16 +125,18 @@ class Encoder:
         ModelError where memory does not suffice for a single sentence, or the norms are not finite.
         """
         tokens = self._tokenized(sentences)
-        norms = np.empty((len(tokens.n_tokens), self.n_layers + 1 + self.has_pooler), np.float32)
-        results, done = self._in_batches(tokens, lambda *batch: norms_of(self._forward(*batch)), on_batch)
+        results, order = self._in_batches(
+            tokens, lambda batch: norms_of(self._forward(*self._rows(tokens, batch))), on_batch
+        )
+        norms = np.empty((0, self.n_layers + 1 + self.has_pooler), np.float32)
         if results:
-            norms[done] = torch.cat(results).cpu().numpy()  # all at once, as it waits for a GPU
+            norms = torch.cat(results).cpu().numpy()  # all at once, as it waits for a GPU
         self._check(norms)
         return Measurements(
             n_tokens=tokens.n_tokens[tokens.order],
             truncated=self._tokenizer.is_truncated(tokens),
-            cls_norms=norms[tokens.order, : self.n_layers + 1],
-            pooler_norms=norms[tokens.order, self.n_layers + 1 :],
+            cls_norms=norms[order, : self.n_layers + 1],
+            pooler_norms=norms[order, self.n_layers + 1 :],
         )
 
     def seconds_for(self, sentences: Sequence[str], kind: Kind) -> float:
@@ -148,10 +150,11 @@ class Encoder:
     def vectors(self, sentences: Sequence[str] | Tokens, on_batch: Callable[[int], None] | None = None) -> Vectors:
         """The vectors of each sentence, by pooling and layer; otherwise like `measure`."""
         tokens = self._tokenized(sentences)
-        results, done = self._in_batches(tokens, lambda *batch: self._forward.pooled(*batch), on_batch)
+        results, order = self._in_batches(
+            tokens, lambda batch: self._forward.pooled(*self._rows(tokens, batch)), on_batch
+        )
         if not results:
             return Vectors.none()
-        order = np.argsort(done)[tokens.order]
         pooled = torch.cat([batch for batch, _ in results], dim=2).float()
         pooler_outputs = [batch.float() for _, batch in results if batch is not None]
         for vectors in (pooled, *pooler_outputs):  # where their norms are finite, so are they
@@ -173,14 +176,14 @@ class Encoder:
         if Pooling.POOLER in poolings and not self.has_pooler:
             raise IndexError("this model has no pooler")
 
-        def compute(ids: Tensor, lengths: list[int]) -> Tensor:
-            pooled, pooler = self._forward.pooled(ids, lengths)
+        def compute(batch: NDArray[np.intp]) -> Tensor:
+            pooled, pooler = self._forward.pooled(*self._rows(tokens, batch))
             rows = [pooler if pooling is Pooling.POOLER else pooled[POOLED.index(pooling), at] for pooling in poolings]
             return torch.stack([row for row in rows if row is not None]).float()
 
         tokens = self.tokenize(texts)
-        results, done = self._in_batches(tokens, compute)
-        vectors = torch.cat(results, dim=1).cpu().numpy()[:, np.argsort(done)[tokens.order]]
+        results, order = self._in_batches(tokens, compute)
+        vectors = torch.cat(results, dim=1).cpu().numpy()[:, order]
         self._check(vectors)
         by_pooling = dict(zip(poolings, vectors, strict=True))
         return PooledVectors(tokens.n_tokens[tokens.order], self._tokenizer.is_truncated(tokens), by_pooling)
@@ -221,10 +224,10 @@ class Encoder:
                 is_dealt[batch] = True  # where memory ran out meanwhile, it is computed once more
             return torch.cat([norms, squares[:, None], fixed[:, None], of_pooler], dim=1)
 
-        results, done = self._run(tokens, compute, on_batch)
+        results, order = self._in_batches(tokens, compute, on_batch)
         if not results:
             return Means.none()
-        numbers = torch.cat(results).cpu().numpy()[np.argsort(done)[tokens.order]]
+        numbers = torch.cat(results).cpu().numpy()[order]
         dealt_norms = (torch.linalg.vector_norm(dealt, dim=1).cpu().numpy() / lengths).astype(np.float32)
         ends_of_poolings = np.arange(1, len(POOLED) + 1) * (self.n_layers + 1)
         *of_poolings, others = np.split(numbers, ends_of_poolings, axis=1)
@@ -299,8 +302,7 @@ class Encoder:
     def _exact(self, sentences: Sequence[str], layers: slice) -> list[NDArray[np.float32]]:
         """[CLS] after some layers, of which one beyond the last is the pooler: float32 (n, width) each."""
         tokens = self.tokenize(sentences)
-        results, done = self._in_batches(tokens, lambda *batch: self._forward(*batch)[layers])
-        order = np.argsort(done)[tokens.order]
+        results, order = self._in_batches(tokens, lambda batch: self._forward(*self._rows(tokens, batch))[layers])
         return [torch.cat(vectors).float().cpu().numpy()[order] for vectors in zip(*results, strict=True)]
 
     @torch.inference_mode()
@@ -317,31 +319,26 @@ class Encoder:
     def _tokenized(self, sentences: Sequence[str] | Tokens) -> Tokens:
         return sentences if isinstance(sentences, Tokens) else self.tokenize(sentences)
 
+    def _rows(self, tokens: Tokens, batch: NDArray[np.intp]) -> Batch:
+        """Some of the distinct sentences as a forward pass takes them."""
+        ids, lengths = self._tokenizer.rows(tokens, batch)
+        return to_device(ids, self.device), lengths
+
     def _in_batches(
         self,
         tokens: Tokens,
-        forward: Callable[[Tensor, list[int]], T],
+        compute: Callable[[NDArray[np.intp]], T],
         on_batch: Callable[[int], None] | None = None,
     ) -> tuple[list[T], NDArray[np.intp]]:
-        """What `forward` gives for each batch of the distinct sentences, and the order in which it took them."""
-
-        def compute(batch: NDArray[np.intp]) -> T:
-            ids, of_batch = self._tokenizer.rows(tokens, batch)
-            return forward(to_device(ids, self.device), of_batch)
-
-        return self._run(tokens, compute, on_batch)
-
-    def _run(
-        self, tokens: Tokens, compute: Callable[[NDArray[np.intp]], T], on_batch: Callable[[int], None] | None
-    ) -> tuple[list[T], NDArray[np.intp]]:
-        """As `_in_batches`, where `compute` takes which of the distinct sentences are in the batch."""
+        """What `compute` gives for each batch of the distinct sentences, and the place of each sentence among these."""
         lengths = self._tokenizer.framed_lengths(tokens)
 
         def report(n_done: int) -> None:
             assert on_batch is not None
             on_batch(n_done * len(tokens) // len(lengths))
 
-        return self._runner.run(lengths, compute, on_batch and report)
+        results, done = self._runner.run(lengths, compute, on_batch and report)
+        return results, np.argsort(done)[tokens.order]
 
     def _check(self, numbers: NDArray[np.float32]) -> None:
         if not np.isfinite(numbers).all():
