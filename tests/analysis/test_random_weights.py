@@ -145,30 +145,20 @@ TRAINED = profile_of(reading(0.56, 4.3, 0.003, 3e-4))
 
 def test_what_untrained_models_give_away_is_said_only_of_those_that_do() -> None:
     much, little, none = reading(0.94, 1.5), reading(0.3, 5.0), reading(0.01, 6.5)
-    said = words.random_weights.said
-    assert said(made(*[much] * 4, reading(0.93, 1.64), without=reading(0.65, 3.7)), TRAINED, "tokens") == (
-        "An untrained model gives length away too: after its last layer a probe misses by 1.5–1.6 tokens. "
-        "Without position vectors it misses by 3.7. In the trained model a linear probe with this many sentences "
-        "misses by 4.3. Of the variance of its last layer 0.3% is linear in length, with random weights 10.0%; "
-        "relative to the squared mean vector it is 3.0 times what it is with random weights."
-    )
-    mixed = said(made(*[much] * 4, little), TRAINED, "tokens")
-    assert mixed.startswith(
-        "After the last layer of an untrained model, a linear probe misses length by 1.5–5.0 tokens, g"
-    )
-    assert said(made(*[none] * 5), TRAINED, "words").startswith("A linear probe finds almost no length after the last")
-    less = said(made(*[much] * 5), profile_of(reading(0.5, 4.0, 0.2, 2e-5)), "tokens")
-    assert "relative to the squared mean vector it is 0.20 of what it is with random weights" in less
     nothing = Reading(Pooling.CLS, 0, Readout.VECTOR, problem="The vector is the same for all sentences.")
-    assert said(made(*[nothing] * 5), TRAINED, "tokens").startswith("No probe could be fitted")
-
-
-def test_the_card_of_random_weights_says_what_they_give_away_or_where_it_stands() -> None:
-    much, little, none = reading(0.94, 1.5), reading(0.3, 5.0), reading(0.01, 6.5)
-    nothing = Reading(Pooling.CLS, 0, Readout.VECTOR, problem="The vector is the same for all sentences.")
-    title = words.random_weights.title
+    said, title = words.random_weights.said, words.random_weights.title
+    without = reading(0.65, 3.7)
+    nearly, mixed = [*[much] * 4, reading(0.93, 1.64)], [*[much] * 4, little]
+    of_mean = profile_of(reading(0.5, 4.0, 0.2, 2e-5))
+    first, whole = TRAINED.readings[Pooling.CLS, 0, Readout.VECTOR].curve
+    curves = {
+        "more sentences find more": (first, whole),
+        "more sentences, intervals that overlap": (first, replace(whole, interval=(0.39, 0.7))),
+        "more sentences find less": (replace(first, interval=(0.75, 0.8)), whole),
+        "more sentences, not known": (),
+    }
     assert_said(
-        "random_weights_titles",
+        "random_weights",
         {
             "all do": title(made(*[much] * 5, without=much), "tokens", is_asked=True),
             "all do, beside another vector": title(
@@ -179,6 +169,15 @@ def test_the_card_of_random_weights_says_what_they_give_away_or_where_it_stands(
             "no probe": title(made(*[nothing] * 5, without=nothing), "tokens", is_asked=True),
             "being measured": title(made(*[much] * 4), "tokens", is_asked=True),
             "not asked": title(None, "tokens", is_asked=False),
+            "in full: all do": said(made(*nearly, without=without), TRAINED, "tokens"),
+            "in full: one does not": said(made(*mixed, without=without), TRAINED, "tokens"),
+            "in full: none does": said(made(*[none] * 5, without=without), TRAINED, "words"),
+            "in full: less of the mean": said(made(*[much] * 5, without=without), of_mean, "tokens"),
+            "in full: no probe": said(made(*[nothing] * 5, without=without), TRAINED, "tokens"),
+        }
+        | {
+            name: words.random_weights.curve_title(profile_of(replace(reading(0.56, 4.3), curve=curve)))
+            for name, curve in curves.items()
         },
     )
 
@@ -195,16 +194,3 @@ def test_the_card_of_random_weights_says_what_they_give_away_or_where_it_stands(
 def test_nothing_says_that_training_removes_length(text: str) -> None:
     for claim in ("removes", "erases", "forgets", "owes nothing to training", "takes no training"):
         assert claim not in text
-
-
-def test_more_sentences_are_said_to_find_more_only_where_intervals_are_apart() -> None:
-    apart = words.random_weights.curve_title(TRAINED)
-    assert apart == "More sentences find more: R² 0.30 with 350, 0.60 with 900"
-    first, whole = TRAINED.readings[Pooling.CLS, 0, Readout.VECTOR].curve
-    for curve, lead in (
-        ((first, replace(whole, interval=(0.39, 0.7))), "More sentences find no clearly different amount: "),
-        ((replace(first, interval=(0.75, 0.8)), whole), "More sentences find less: "),
-        ((), "Do more sentences find more?"),
-    ):
-        profile = profile_of(replace(reading(0.56, 4.3), curve=curve))
-        assert words.random_weights.curve_title(profile).startswith(lead)
