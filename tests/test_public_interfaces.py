@@ -84,10 +84,11 @@ def replaced(tree: ast.Module) -> Iterator[str]:
                     yield ast.unparse(target)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_libraries_are_used_by_what_they_document(path: Path) -> None:
-    tree, name = ast.parse(path.read_text(encoding="utf-8")), path.relative_to(ROOT).as_posix()
-    assert [*private_imports(tree), *private_names(tree, name), *replaced(tree)] == []
+def test_libraries_are_used_by_what_they_document() -> None:
+    assert len(FILES) > 50
+    for path in FILES:
+        tree, name = ast.parse(path.read_text(encoding="utf-8")), path.relative_to(ROOT).as_posix()
+        assert [*private_imports(tree), *private_names(tree, name), *replaced(tree)] == [], name
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,11 @@ from pathlib import Path
 
 import pytest
 from support.extracting import run
-from support.measured import measurements
+from support.measured import KEY, measurements
 
 from clsviz.experiment import Experiment
 from clsviz.jobs.housekeeping import RECENT_SECONDS, clean, evict
 from clsviz.store import Key, Store
-
-KEY = Key(model="m" * 64, corpus="c" * 64, seed=0, max_length=512, precision="float32")
 
 OLD = RECENT_SECONDS + 100
 

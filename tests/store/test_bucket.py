@@ -10,7 +10,7 @@ import pytest
 from support.buckets import Faulty, Machine, bucket_urls, contents, emptied, machine_of, overwrite
 from support.corpora import shrink
 from support.extracting import equal, n_in_turns, run
-from support.measured import measurements
+from support.measured import KEY, measurements
 
 from clsviz.errors import StoreError
 from clsviz.experiment import Experiment
@@ -20,7 +20,6 @@ from clsviz.settings import ALL, Pooling
 from clsviz.store import Bucket, Key, Store, is_url, take_census
 
 ROOT = Path(__file__).parents[2]
-KEY = Key(model="m" * 64, corpus="c" * 64, seed=0, max_length=512, precision="float32")
 
 
 @pytest.fixture(params=[0, 1], ids=["memory", "file"])

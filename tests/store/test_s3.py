@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 from support.buckets import Machine, contents, machine_of, overwrite
 from support.extracting import run
-from support.measured import measurements
+from support.measured import KEY, measurements
 
 from clsviz.errors import StoreError
 from clsviz.experiment import Experiment
-from clsviz.store import Bucket, Key, Store
+from clsviz.store import Bucket, Store
 
 s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed: deploy/requirements-s3.txt")
 server = pytest.importorskip("moto.server", reason="moto is not installed: requirements-test.txt")
 
-KEY = Key(model="m" * 64, corpus="c" * 64, seed=0, max_length=512, precision="float32")
 URL = "s3://bucket/store"
 ROOT = Path(__file__).parents[2]
 

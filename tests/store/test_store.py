@@ -4,15 +4,13 @@ from pathlib import Path
 import filelock
 import numpy as np
 import pytest
-from support.measured import measurements
+from support.measured import KEY, measurements
 
 from clsviz.atomic import open_regular
 from clsviz.errors import StoreError
 from clsviz.measurements import Kind
 from clsviz.store import Key, Store, borders, missing, part_stop, parts
 from clsviz.store.parts import Part
-
-KEY = Key(model="m" * 64, corpus="c" * 64, seed=0, max_length=512, precision="float32")
 
 
 def test_measurements_without_pooler_come_back(store: Store) -> None:

@@ -3,6 +3,9 @@
 import numpy as np
 
 from clsviz.measurements import Measurements
+from clsviz.store import Key
+
+KEY = Key(model="m" * 64, corpus="c" * 64, seed=0, max_length=512, precision="float32")
 
 
 def measurements(n: int, start: int = 0) -> Measurements:
