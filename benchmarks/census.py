@@ -105,7 +105,7 @@ def counted(store: Store, rows: int) -> Counted:
 def count(store: Store, rows: int) -> None:
     """The pass over all parts."""
     found = timed("  all parts", lambda: counted(store, rows))
-    print(f"  {rows * (found.n_layers + 1) / 1e9:.2f} billion norms")
+    print(f"  {rows * (found.shape.n_layers + 1) / 1e9:.2f} billion norms")
     n_bytes = sum(path.stat().st_size for path in store.root.rglob(f"census-{rows:09d}*"))
     print(f"  kept: {n_bytes / 1e6:,.1f} MB")
 

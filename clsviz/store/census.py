@@ -57,41 +57,22 @@ def vectors_of(shape: Shape, kind: Kind) -> list[Vector]:
 
 
 @dataclass(eq=False)
-class Tally:
-    """What is counted of the first `n` sentences of a key.
+class Counted:
+    """What was counted of the first `n` sentences of a key, those that were not read whole included.
 
     parts: names of the files they come from, which contain digests of their bytes. n_decided: how many sentences, from
     the first, decided the bins. truncated: int64 (MAX_LENGTH + 2,), sentences that were not read whole, by number of
-    tokens; the last are all that have more. censuses: of each of `vectors_of`, without these.
+    tokens; the last are all that have more. censuses: of each of `vectors_of`, without these. Once all is counted, safe
+    to share between threads.
     """
 
+    key: Key
     shape: Shape
     n: int
     parts: list[str]
     n_decided: int
     truncated: NDArray[np.int64]
     censuses: Sequence[Census]
-
-
-class Counted:
-    """What was counted of all sentences of a sample; safe to share between threads."""
-
-    def __init__(self, tally: Tally, key: Key) -> None:
-        self._tally = tally
-        self._vectors = vectors_of(tally.shape, key.kind)
-        self._census = functools.lru_cache(_IN_MEMORY)(tally.censuses.__getitem__)
-        self.n = tally.n
-        """How many sentences there are, those that were not read whole included."""
-
-    @property
-    def n_layers(self) -> int:
-        """Number of the last layer; 0 is the embedding output."""
-        return self._tally.shape.n_layers
-
-    @property
-    def has_pooler(self) -> bool:
-        """True if the model has a pooler."""
-        return self._tally.shape.has_pooler
 
     def vector(self, pooling: Pooling, layer: int | None) -> Census:
         """The census of the norms of one vector after `layer` (None: the last), of the sentences that were read whole.
@@ -101,15 +82,15 @@ class Counted:
         if pooling is Pooling.POOLER:
             layer = None
         elif layer is None:
-            layer = self.n_layers
-        if (pooling, layer) not in self._vectors:
+            layer = self.shape.n_layers
+        vectors = vectors_of(self.shape, self.key.kind)
+        if (pooling, layer) not in vectors:
             raise IndexError(f"{pooling} after layer {layer} was not measured")
-        census: Census = self._census(self._vectors.index((pooling, layer)))
-        return census
+        return self.censuses[vectors.index((pooling, layer))]
 
     def n_truncated(self, length_cutoff: int) -> int:
         """How many sentences of fewer tokens than the cutoff are left out: the model read only their beginning."""
-        return int(self._tally.truncated[:length_cutoff].sum())
+        return int(self.truncated[:length_cutoff].sum())
 
 
 def take_census(store: Store, key: Key, n_sentences: int, progress: Progress) -> Counted | None:
@@ -127,7 +108,7 @@ def take_census(store: Store, key: Key, n_sentences: int, progress: Progress) ->
     if shares is None or n_sentences < 1:
         return None
     if not shares and tally:
-        return Counted(tally, key)
+        return tally
     again = not tally and any((store.root / key.folder_name).glob("census-*.safetensors"))
     task = "Counting all sentences again: an earlier version kept them otherwise" if again else "Counting all sentences"
     n_before = tally.n if tally else 0
@@ -152,7 +133,7 @@ def take_census(store: Store, key: Key, n_sentences: int, progress: Progress) ->
                 _, cut, norms = (np.concatenate(arrays)[:FIRST] for arrays in each)
                 censuses = [Census.none(NormBins.of(vector)) for vector in norms[~cut].T]
                 n_decided, truncated = min(FIRST, n_sentences), np.zeros(N_LENGTHS + 1, np.int64)
-                tally = Tally(shape, 0, [], n_decided, truncated, censuses)
+                tally = Counted(key, shape, 0, [], n_decided, truncated, censuses)
             if tally:
                 for counted, end, (lengths, cut, norms) in undecided:
                     tally.truncated += np.bincount(np.minimum(lengths[cut], N_LENGTHS), minlength=N_LENGTHS + 1)
@@ -164,11 +145,9 @@ def take_census(store: Store, key: Key, n_sentences: int, progress: Progress) ->
             progress.advance(stop)
     finally:  # also of what was counted before it was cancelled, or a part was found damaged
         if tally and tally.n > n_before:
-            path = write_tally(store, key, tally)
+            path = _write(store, tally)
     assert tally is not None  # the last part reaches to `n_sentences`
-    return Counted(
-        read_tally(path, key) or tally, key
-    )  # as it was written, a vector is in memory only while it is used
+    return _read(path, key) or tally  # as it was written, a vector is in memory only while it is used
 
 
 _Counts = tuple[NDArray[np.int32], NDArray[np.bool_], NDArray[np.float32]]
@@ -212,10 +191,10 @@ def kept_tallies(store: Store, key: Key, n_sentences: int) -> Iterator[Path]:
             yield folder / name
 
 
-def _kept(store: Store, key: Key, n_sentences: int, names: set[str]) -> Tally | None:
+def _kept(store: Store, key: Key, n_sentences: int, names: set[str]) -> Counted | None:
     """What was counted of so many sentences or fewer, if all its parts are still those that were counted."""
     for path in kept_tallies(store, key, n_sentences):
-        tally = read_tally(path, key)
+        tally = _read(path, key)
         if tally and tally.n_decided >= min(FIRST, n_sentences) and names.issuperset(tally.parts):
             return tally
     return None
@@ -225,27 +204,32 @@ class _Stored(Sequence[Census]):
     """Censuses in a file, each read when it is asked for."""
 
     def __init__(self, content: bytes, bins: Sequence[NormBins]) -> None:
-        self._content, self._bins = content, bins
+        self._n = len(bins)
+        self._read = functools.lru_cache(_IN_MEMORY)(functools.partial(_census_in, content, bins))
 
     def __len__(self) -> int:
-        return len(self._bins)
+        return self._n
 
     def __getitem__(self, index: Any) -> Any:
-        from pyarrow import parquet
-
-        census = Census.none(self._bins[index])
-        table = parquet.ParquetFile(io.BytesIO(self._content)).read_row_group(range(len(self))[index])
-        at = table["length"].to_numpy()
-        census.n[at] = table["n"].to_numpy()
-        for moment in _MOMENTS:
-            getattr(census, moment)[at] = table[moment].to_numpy()
-        times = np.diff(table["bins"].combine_chunks().offsets.to_numpy())
-        bins, counts = (table[name].combine_chunks().flatten().to_numpy() for name in ("bins", "counts"))
-        census.counts[np.repeat(at, times), bins] = counts
-        return census
+        return self._read(range(self._n)[index])
 
 
-def read_tally(path: Path, key: Key) -> Tally | None:
+def _census_in(content: bytes, bins: Sequence[NormBins], index: int) -> Census:
+    from pyarrow import parquet
+
+    census = Census.none(bins[index])
+    table = parquet.ParquetFile(io.BytesIO(content)).read_row_group(index)
+    at = table["length"].to_numpy()
+    census.n[at] = table["n"].to_numpy()
+    for moment in _MOMENTS:
+        getattr(census, moment)[at] = table[moment].to_numpy()
+    times = np.diff(table["bins"].combine_chunks().offsets.to_numpy())
+    columns, counts = (table[name].combine_chunks().flatten().to_numpy() for name in ("bins", "counts"))
+    census.counts[np.repeat(at, times), columns] = counts
+    return census
+
+
+def _read(path: Path, key: Key) -> Counted | None:
     """What is kept in a file; None if it is damaged or of something else."""
     from pyarrow import ArrowException, parquet
 
@@ -259,16 +243,19 @@ def read_tally(path: Path, key: Key) -> Tally | None:
             return None
         censuses = _Stored(content, [NormBins(**bins) for bins in about["bins"]])
         truncated = np.array(about["truncated"], np.int64)
-        return Tally(Shape(**about["shape"]), about["n"], about["parts"], about["n_decided"], truncated, censuses)
+        return Counted(
+            key, Shape(**about["shape"]), about["n"], about["parts"], about["n_decided"], truncated, censuses
+        )
     except (ArrowException, OSError, TypeError, LookupError, ValueError):
         return None
 
 
-def write_tally(store: Store, key: Key, tally: Tally) -> Path:
+def _write(store: Store, tally: Counted) -> Path:
     """Keep what was counted; raises StoreError."""
     import pyarrow as pa
     from pyarrow import parquet
 
+    key = tally.key
     about = {
         "version": VERSION,
         "key": asdict(key),

@@ -95,7 +95,7 @@ def test_what_is_counted_is_as_of_all_in_memory(reading: Reading, measured: Meas
     with Store(reading.root).writer(KEY):  # another process measures
         counted = count(reading)
     assert_counted(counted, measured)
-    assert (counted.n_layers, counted.has_pooler) == (2, True)
+    assert (counted.shape.n_layers, counted.shape.has_pooler) == (2, True)
     assert reading.starts() == BORDERS[:-1]  # each once, although the first ones decide the bins
     assert_counted(count(reading), measured)
     assert reading.starts() == []
@@ -119,7 +119,7 @@ def test_bins_are_decided_by_the_first_sentences_wherever_parts_end(tmp_path: Pa
 def test_no_such_vector_is_an_index_error(reading: Reading, measured: Measurements) -> None:
     add(reading, replace(measured, pooler_norms=measured.pooler_norms[:, :0]), 0, N)
     counted = count(reading)
-    assert not counted.has_pooler
+    assert not counted.shape.has_pooler
     for pooling, layer in [(Pooling.CLS, 3), (Pooling.CLS, -1), (Pooling.POOLER, None), (Pooling.MEAN, 1)]:
         with pytest.raises(IndexError, match="was not measured"):
             counted.vector(pooling, layer)
@@ -316,7 +316,7 @@ def test_of_vectors_the_norms_of_all_poolings_are_counted_and_what_an_earlier_ve
     assert progress.stage.startswith("Counting all sentences again")
     assert not old.exists()
     for pooling in POOLED:
-        for layer in range(counted.n_layers + 1):
+        for layer in range(counted.shape.n_layers + 1):
             found, norms = counted.vector(pooling, layer), vectors.norms(pooling, layer)
             assert (found.lowest.min(), found.highest.max()) == (norms.min(), norms.max())
     assert counted.vector(Pooling.POOLER, None).highest.max() == vectors.norms(Pooling.POOLER, None).max()
