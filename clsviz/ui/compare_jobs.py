@@ -8,7 +8,7 @@ import streamlit as st
 
 from clsviz import analysis, words
 from clsviz.analysis.compare import Row
-from clsviz.errors import ClsvizError, ModelError, SettingError, Subject
+from clsviz.errors import ClsvizError, ModelError, Subject
 from clsviz.experiment import Experiment, parse_setting
 from clsviz.jobs import Found, MeasuringJob, State, measurement_key
 from clsviz.measurements import Kind
@@ -44,7 +44,7 @@ class Compared:
 
 
 def watch(experiment: Experiment) -> Compared:
-    """The chosen models, by default the current one and its untrained self, and their jobs; or say why not and stop.
+    """The chosen models, by default the current one and its untrained self, and their jobs; raises SettingError.
 
     Of vectors that were imported there is no untrained self; the built-in model takes its place.
     """
@@ -59,11 +59,7 @@ def watch(experiment: Experiment) -> Compared:
     keys = [measurement_key(replace(experiment, model=name), Kind.NORMS) for name in names]
     known = [state.get("watched", {}).get(key) for key in keys]
     wanted = [(replace(experiment, model=name), kind) for kind in (Kind.NORMS, Kind.VECTORS) for name in names]
-    try:
-        jobs = watching.watch(*wanted, suffices=lambda found: _is_kept(found, experiment, known))
-    except SettingError as error:
-        st.error(escape(error))
-        st.stop()
+    jobs = watching.watch(*wanted, suffices=lambda found: _is_kept(found, experiment, known))
     return Compared(names, jobs[: len(names)], jobs[len(names) :])
 
 

@@ -46,11 +46,7 @@ _MARKED = "background-color: rgba(212, 160, 23, 0.2)"
 def page() -> None:
     """Draw the page; its picture is of one test as a whole, or stays as it was until there is one."""
     url.restore(PAGE)
-    try:
-        visitor.check(session.experiment())
-    except SettingError as error:
-        st.error(escape(error))
-        st.stop()
+    visitor.check(session.experiment())
     watching.watch()
     before = _ask()
     server.wait_while(lambda: before.asked.state.is_active, _PATIENCE_SECONDS)  # what is stored is there in a moment

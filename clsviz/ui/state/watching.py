@@ -6,13 +6,11 @@ from typing import Any
 
 import streamlit as st
 
-from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.jobs import Analysis, Found, Job, MeasuringJob, State, measurement_key
 from clsviz.measurements import Kind, Means, Vectors
 from clsviz.settings import Pooling
 from clsviz.sources import catalogue
-from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, session, sessions, url, visitor
 
 Wanted = Sequence[tuple[Experiment, Kind]]
@@ -29,18 +27,14 @@ def begin(
     others: Callable[[Experiment], Wanted] = lambda _: (),
     suffices: Callable[[Found, Experiment], bool] = lambda *_: False,
 ) -> tuple[Experiment, list[MeasuringJob]]:
-    """The experiment of a page that is about to be drawn, and its jobs; if it cannot be measured, say why and stop.
+    """The experiment of a page that is about to be drawn, and its jobs; raises SettingError.
 
     others: what the page measures beside the experiment. suffices: as in `watch`.
     """
     url.restore(page)
-    try:
-        experiment = session.experiment()
-        wanted = *((experiment, kind) for kind in kinds), *others(experiment)
-        return experiment, watch(*wanted, suffices=lambda found: suffices(found, experiment))
-    except SettingError as error:
-        st.error(escape(error))
-        st.stop()
+    experiment = session.experiment()
+    wanted = *((experiment, kind) for kind in kinds), *others(experiment)
+    return experiment, watch(*wanted, suffices=lambda found: suffices(found, experiment))
 
 
 def watch(*wanted: tuple[Experiment, Kind], suffices: Suffices = lambda _: False) -> list[MeasuringJob]:
