@@ -66,11 +66,6 @@ def of_page(terms: Sequence[str], experiment: Experiment) -> Sequence[str]:
     return [term for term in terms if term not in of_models] if is_imported(experiment) else terms
 
 
-def explained(terms: Sequence[str]) -> dict[str, str]:
-    """The terms with what they mean, in that order."""
-    return {term: TERMS[term] for term in terms}
-
-
 HOW_TO_READ_LAYERS = """\
 Each point says by how much predicted lengths are off after a layer, on average: 0 would be no error, and the dotted \
 line is the error of guessing the mean length. A linear probe reads the vector and a straight line reads its norm; \

@@ -11,7 +11,7 @@ from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.probes import MOST_PROJECTED, Projection, Reading, Travel
 from clsviz.words.answer import HARDLY
 from clsviz.words.numbers import duration, r_squared_in_short
-from clsviz.words.profile import clause, counted, is_few, known, off_by, untested
+from clsviz.words.profile import clause, counted, is_few, known, off_by, place, untested
 
 ABOUT_ERASING = (
     "LEACE (Belrose et al. 2023) changes the vectors as little as it can so that no linear map predicts the length "
@@ -85,7 +85,7 @@ def travelled(found: Travel | None, here: str, there: str, unit: str = "tokens")
     last = found.legs[-1]
     places = [best] if best is last or not found.is_complete or last not in done else [best, last]
     clauses = [
-        f"{_after(leg.layer, found.n_layers)} it misses by {off_by(leg.across_error, unit)} there (on held-out "
+        f"{place(leg.layer, found.n_layers)} it misses by {off_by(leg.across_error, unit)} there (on held-out "
         f"sentences of its own corpus: {leg.within_error:.1f}; trained there: {leg.there_error:.1f})"
         for leg in places
     ]
@@ -94,14 +94,8 @@ def travelled(found: Travel | None, here: str, there: str, unit: str = "tokens")
     worse = [leg for leg in places if leg.across_error >= found.guess_error_across]
     if not worse:
         return f"{text} {guess}."
-    which = "the probe does" if len(places) == 1 else f"{_after(worse[0].layer, found.n_layers)} the probe does"
+    which = "the probe does" if len(places) == 1 else f"{place(worse[0].layer, found.n_layers)} the probe does"
     return f"{text} {guess}: {'the probe does' if len(worse) == len(places) else which} no better."
-
-
-def _after(layer: int, n_layers: int) -> str:
-    if layer == 0:
-        return "at the embedding layer"
-    return "after the last layer" if layer == n_layers else f"after layer {layer}"
 
 
 ABOUT_PROJECTING = (
@@ -218,23 +212,23 @@ def origin(found: Origin | None) -> str:
     if found.best is None:
         problem = next((clause(reading.problem) for reading in reversed(found.natural) if reading.problem), "")
         return f"No probe can be fitted to these sentences{f': {problem}' if problem else ''}."
-    places = [found.best.layer or 0, *([found.n_layers] if found.best.layer != found.n_layers else [])]
+    layers = [found.best.layer or 0, *([found.n_layers] if found.best.layer != found.n_layers else [])]
     sentences = []
     if known(found.best) < HARDLY:
         sentences.append("A probe hardly reads the length of the natural sentences, so there is little to trace.")
-    for place in places:
+    for layer in layers:
         there = []
         for alteration, readings in found.altered.items():
-            if place < len(readings):
-                text = f"{ALTERATIONS[alteration].clause} {_r_squared(readings[place])}"
-                if len(draws := found.draws(alteration, place)) > 1:
+            if layer < len(readings):
+                text = f"{ALTERATIONS[alteration].clause} {_r_squared(readings[layer])}"
+                if len(draws := found.draws(alteration, layer)) > 1:
                     low, high = (max(round(end, 2), 0) + 0 for end in (min(draws), max(draws)))
                     text += f" ({low:.2f}–{high:.2f} in {len(draws)} draws)"
                 there.append(text)
-        if place < len(found.natural):
-            where = "After the last layer" if place == found.n_layers else f"After layer {place}"
+        if layer < len(found.natural):
+            where = "After the last layer" if layer == found.n_layers else f"After layer {layer}"
             others = f"; {', '.join(there)}" if there else ""
-            sentences.append(f"{where}: natural sentences R² {_r_squared(found.natural[place])}{others}.")
+            sentences.append(f"{where}: natural sentences R² {_r_squared(found.natural[layer])}{others}.")
     return " ".join(sentences)
 
 

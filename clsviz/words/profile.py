@@ -61,16 +61,16 @@ def r_squared_of(reading: Reading) -> str:
     return "R² below 0" if value < 0 else f"R² {value:.3f}"
 
 
-def place(profile: Profile, layer: int | None) -> str:
-    """After which layer."""
+def place(layer: int | None, n_layers: int) -> str:
+    """After which layer, of so many."""
     if layer == 0:
         return "at the embedding layer"
-    return "after the last layer" if layer in (None, profile.n_layers) else f"after layer {layer}"
+    return "after the last layer" if layer in (None, n_layers) else f"after layer {layer}"
 
 
 def where(profile: Profile, layer: int | None) -> str:
     """The same after a space, or "" where there is one vector, from no known layer."""
-    return "" if profile.is_of_one_vector else f" {place(profile, layer)}"
+    return "" if profile.is_of_one_vector else f" {place(layer, profile.n_layers)}"
 
 
 def clause(problem: str) -> str:
@@ -294,7 +294,7 @@ def _norm_or_direction(profile: Profile, best: Reading, unit: str) -> str:
     Of one vector the line on its norm was told before.
     """
     norm, direction = (profile.get(Pooling.CLS, best.layer, readout) for readout in (Readout.NORM, Readout.DIRECTION))
-    is_one, at = profile.is_of_one_vector, place(profile, best.layer).capitalize()
+    is_one, at = profile.is_of_one_vector, place(best.layer, profile.n_layers).capitalize()
     if norm is None and not is_one:
         return ""
     of_norm = "" if is_one or norm is None else _line_on_norm(norm)

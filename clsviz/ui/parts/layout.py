@@ -35,8 +35,8 @@ def head(
             st.title(escape(question), anchor=False, width="stretch")
             if terms:
                 with st.popover("Terms", icon=":material/dictionary:", type="tertiary"):
-                    explained = words.glossary.explained(terms).items()
-                    st.markdown("\n\n".join(f"**{escape(term)}** — {escape(meaning)}" for term, meaning in explained))
+                    explained = [f"**{escape(term)}** — {escape(words.glossary.TERMS[term])}" for term in terms]
+                    st.markdown("\n\n".join(explained))
             if beside:
                 beside()
         with st.container(key="answer"):
@@ -68,25 +68,13 @@ def box(
 
     def unfold() -> None:
         with st.expander(label, icon=icon, key=key, on_change="rerun") as place:
-            _fill(place, key, draw, height)
+            fill(place, key, draw, height)
 
     redrawn.show(unfold, chosen, is_active, lambda: None)
 
 
-def menu(
-    label: str, key: str, draw: Callable[[], object], *, icon: str, height: int, width: int, is_disabled: bool = False
-) -> None:
-    """A button below which a box opens, of about that height and width in pixels."""
-
-    def open_below() -> None:
-        with st.popover(label, icon=icon, key=key, on_change="rerun", disabled=is_disabled) as place:
-            _fill(place, key, draw, height, width)
-
-    redrawn.show(open_below, lambda: None, lambda: False)
-
-
-def _fill(place: Any, key: str, draw: Callable[[], object], height: int, width: int = 0) -> None:
-    """Draw what is in an expander or popover if it is or was open."""
+def fill(place: Any, key: str, draw: Callable[[], object], height: int, width: int = 0) -> None:
+    """Draw what is in an expander or popover if it is or was open; height, width: of that, about, in pixels."""
     seen = f"{key}_seen"
     if place.open:
         st.session_state[seen] = True

@@ -13,7 +13,7 @@ from clsviz.experiment import Experiment
 from clsviz.jobs import Found
 from clsviz.sources.hub import shortened
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, layout, preview
+from clsviz.ui.parts import chart, layout, preview, redrawn
 from clsviz.ui.state import serving, session
 
 if TYPE_CHECKING:
@@ -203,17 +203,14 @@ def _address(experiment: Experiment, found: Found, query: Mapping[str, str]) -> 
 
 def menu(draw: Callable[[], object], n_tables: int, *, is_disabled: bool = False) -> None:
     """A button that opens the downloads of a page. draw: draws them, of so many tables."""
-    height = n_tables * _HEIGHT_OF_TABLE + _HEIGHT_BELOW
+    key, icon = "downloads", ":material/download:"
+
+    def open_below() -> None:
+        with st.popover("Download", icon=icon, key=key, on_change="rerun", disabled=is_disabled) as place:
+            layout.fill(place, key, draw, n_tables * _HEIGHT_OF_TABLE + _HEIGHT_BELOW, _WIDTH_OF_MENU)
+
     with st.container(width="content"):
-        layout.menu(
-            "Download",
-            "downloads",
-            draw,
-            icon=":material/download:",
-            height=height,
-            width=_WIDTH_OF_MENU,
-            is_disabled=is_disabled,
-        )
+        redrawn.show(open_below, lambda: None, lambda: False)
 
 
 def table_downloads(
