@@ -342,12 +342,12 @@ def _every_layer(found: Found, experiment: Experiment) -> None:
     chosen = experiment.pooling, n_layers if experiment.layer is None else experiment.layer
     drawn = [at for at, after in enumerate(every.layers) if after.layer or after.r_squared is not None]
     pictures = [
-        thumbnails.Thumbnail(
-            words.layer_name(after),
-            words.layer_result(after),
-            paths[at],
-            is_chosen=(after.pooling, after.layer) == chosen,
-        )
+        {
+            "name": words.layer_name(after),
+            "result": words.layer_result(after),
+            "paths": paths[at],
+            "is_chosen": (after.pooling, after.layer) == chosen,
+        }
         for at in drawn
         for after in [every.layers[at]]
     ]

@@ -1,7 +1,6 @@
 """A row of small pictures, each of which is a button: one is chosen, and a click chooses another."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
@@ -60,23 +59,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
 )
 
 
-@dataclass(frozen=True)
-class Thumbnail:
-    """name, result: what stands below the picture. paths: as in `figures.thumbnail`."""
+def show(pictures: Sequence[Mapping[str, object]], about: str, key: str, choose: Callable[[int], None]) -> None:
+    """Draw them in a row, which scrolls where it is too long; choose: called with the place of one that is clicked.
 
-    name: str
-    result: str
-    paths: dict[str, str]
-    is_chosen: bool
-
-
-def show(pictures: Sequence[Thumbnail], about: str, key: str, choose: Callable[[int], None]) -> None:
-    """Draw them in a row, which scrolls where it is too long; choose: called with the place of one that is clicked."""
+    pictures: name and result, which stand below each; paths, as in `figures.thumbnail`; is_chosen.
+    """
 
     def take() -> None:
         at = plot.told(key, "chosen")
         if type(at) is int and 0 <= at < len(pictures):  # anything may be in a forged message
             choose(at)
 
-    told = {"about": about, "pictures": [asdict(picture) for picture in pictures]}
-    _ROW(data=told, key=key, on_chosen_change=take)
+    _ROW(data={"about": about, "pictures": pictures}, key=key, on_chosen_change=take)
