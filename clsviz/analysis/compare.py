@@ -202,20 +202,17 @@ def curves(rows: Sequence[Row]) -> pd.DataFrame:
     Columns: model (its label), layer, depth (layer divided by the last layer, 0 to 1), norm, vector, and error: by how
     much the probe misses the length, in its unit.
     """
-    parts = []
+    table = []
     for row in rows:
         if row.norms is None:
             continue
         last = len(row.norms.r_squared) - 1
         line = row.profile.line(Pooling.CLS, Readout.VECTOR) if row.profile else [None] * (last + 1)
-        layers = np.arange(last + 1)
-        of_vector = [np.nan if reading is None or reading.r_squared is None else reading.r_squared for reading in line]
-        errors = [np.nan if reading is None or reading.r_squared is None else reading.error for reading in line]
-        columns = {"layer": layers, "depth": layers / max(last, 1), "norm": row.norms.r_squared, "vector": of_vector}
-        columns["error"] = np.array(errors)
-        parts.append(pd.DataFrame({"model": row.label, **columns}))
-    empty = pd.DataFrame({"model": [], "layer": [], "depth": [], "norm": [], "vector": [], "error": []})
-    return pd.concat(parts, ignore_index=True) if parts else empty
+        for layer, reading in enumerate(line):
+            of_vector = np.nan if reading is None or reading.r_squared is None else reading.r_squared
+            error = np.nan if reading is None else reading.error
+            table.append((row.label, layer, layer / max(last, 1), row.norms.r_squared[layer], of_vector, error))
+    return pd.DataFrame(table, columns=["model", "layer", "depth", "norm", "vector", "error"])
 
 
 def last_errors(rows: Sequence[Row]) -> dict[str, float]:
