@@ -50,7 +50,7 @@ def main() -> None:
         timed("SentLen", lambda: analysis.layers.classify(found, experiment.view))
         timed("dimensions, gain and bias", lambda: analysis.layers.norm_breakdown(found, experiment.view))
         if len(found.vectors) >= FEW_SENTENCES:
-            timed("similarity by length", lambda: analysis.search.last(found, experiment.view))
+            timed("similarity by length", lambda: [*analysis.search.compare(found, experiment.view)])
     print(f"memory at the peak: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB")
 
 

@@ -140,12 +140,6 @@ def compare(found: Found, view: View) -> Iterator[Similarity]:
         yield so_far
 
 
-def last(found: Found, view: View) -> Similarity:
-    """The last result of `compare`."""
-    *_, complete = compare(found, view)
-    return complete
-
-
 def _others(found: Found, view: View) -> list[Pooling]:
     there = [*found.vectors.poolings, *([Pooling.POOLER] if found.vectors.has_pooler else [])]
     return [pooling for pooling in _COMPARED if pooling is not view.pooling and pooling in there]

@@ -18,7 +18,6 @@ from clsviz.statistics.exposure import (
     FAIR,
     N_PLACES,
     FixResult,
-    Interval,
     Outcome,
     Ranking,
     Relevance,
@@ -27,6 +26,7 @@ from clsviz.statistics.exposure import (
     ranking,
     resample,
 )
+from clsviz.statistics.intervals import Interval
 from clsviz.statistics.ranking import POWERS, FittedFix, calibrate, fit_vectors, rank, rank_by_words, times_power
 from clsviz.statistics.similarity import chance, directions_of, first_of_each, length_bias, length_groups
 from clsviz.store.results import ResultKey

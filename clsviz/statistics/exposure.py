@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics.intervals import Floats
+from clsviz.statistics.intervals import Floats, Interval, middle_of
 
 N_PLACES = 10
 """How many texts a search finds."""
@@ -33,8 +33,6 @@ _N_RESAMPLES = 1000
 
 _LEAST = 1e-6
 """Exposures below are one in logarithms: nothing of the fifth is found."""
-
-Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -226,12 +224,7 @@ def resample(n_searches: int, seed: int = 0) -> NDArray[np.float32]:
 
 def paired_interval(differences: Floats, resamples: NDArray[np.float32]) -> Interval:
     """95% interval of the mean of differences, (n_searches,), by the percentiles of the resampled means."""
-    return _percentiles(resamples @ differences / len(differences))
-
-
-def _percentiles(values: Floats) -> Interval:
-    low, high = np.percentile(values, [2.5, 97.5])
-    return float(low), float(high)
+    return middle_of(resamples @ differences / len(differences))
 
 
 def ranking(
@@ -263,8 +256,8 @@ def ranking(
                 float(outcome.recalled[:, fifth].sum() / total) if total else None,
                 float(outcome.gained[:, fifth].sum() / total) if total else None,
                 float(outcome.exposure[fifth]) if total else None,
-                _percentiles(exposures[:, fifth]) if is_told else None,
-                _percentiles(log_ratios[:, fifth]) if is_told and log_ratios is not None else None,
+                middle_of(exposures[:, fifth]) if is_told else None,
+                middle_of(log_ratios[:, fifth]) if is_told and log_ratios is not None else None,
             )
         )
     interval = paired_interval(outcome.recall, resamples)

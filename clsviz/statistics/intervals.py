@@ -212,7 +212,7 @@ class Bootstrap:
         pairs = [np.stack([np.asarray(column, float) for column in pair]) for pair in (one, other)]
         drawn = [self._drawn(cluster_sums(x, y, self._cluster)) for x, y in pairs]
         first, second = (correlation_of_sums(sums) for sums in drawn)
-        return _middle(first**2 - second**2 if squared else first - second)
+        return middle_of(first**2 - second**2 if squared else first - second)
 
     def _squares(self, lengths: ArrayLike, predictions: ArrayLike, folds: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Squared errors, and squared distances from the mean length of the fold: float64 (n,) each."""
@@ -224,7 +224,7 @@ class Bootstrap:
     def _interval(self, statistic: Callable[[Floats], Floats], *columns: Floats) -> Interval:
         sums = np.stack([np.bincount(self._cluster, column) for column in columns], axis=1, dtype=float)
         with np.errstate(divide="ignore", invalid="ignore"):  # a draw may have one length alone
-            return _middle(statistic(self._drawn(sums)))
+            return middle_of(statistic(self._drawn(sums)))
 
     def _drawn(self, sums: Floats) -> Floats:
         """Sums over each group (n groups, k), added up over the groups of each draw: float64 (N_DRAWS, k)."""
@@ -233,7 +233,7 @@ class Bootstrap:
         return drawn
 
 
-def _middle(values: Floats) -> Interval:
+def middle_of(values: Floats) -> Interval:
     """What the middle 95 of 100 are between; NaN where they are undefined."""
     defined = values[np.isfinite(values)]
     if not len(defined):

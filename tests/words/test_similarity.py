@@ -21,8 +21,8 @@ def followed(similarity: Similarity, correlation: float, **others: object) -> Si
 
 
 def test_what_vectors_of_a_known_bend_are_answered(tiny_weights: Weights) -> None:
-    bent = analysis.search.last(found_of(tiny_weights, with_length(2)), VIEW)
-    straight = analysis.search.last(found_of(tiny_weights, noise()), VIEW)
+    *_, bent = analysis.search.compare(found_of(tiny_weights, with_length(2)), VIEW)
+    *_, straight = analysis.search.compare(found_of(tiny_weights, noise()), VIEW)
     of_norms = next(analysis.search.compare(found_of(tiny_weights, noise() * lengths()[:, None]), VIEW))
     # Ten almost equal sentences each, with almost equal vectors: of one length, but because they say the same.
     of = np.arange(N) // 12
