@@ -67,7 +67,7 @@ def layer_lines(table: pd.DataFrame, palette: Palette, *, n_layers: int | None =
         by_layer = rows.set_index("layer").reindex(range(last + 1))
         layers, ends = by_layer.index.to_numpy(), by_layer[["lowest", "highest"]].to_numpy(float)
         line = _line(short_name(name), layers, by_layer["r_squared"], style, _R_SQUARED, points_only=len(rows) == 1)
-        figure.add_traces([_band(layers, *ends.T, style.colour), line.update(customdata=ends)])
+        figure.add_traces([_band(layers, ends[:, 0], ends[:, 1], style.colour), line.update(customdata=ends)])
     shown = table[["r_squared", "lowest"]].to_numpy(float)
     low = max(_LOWEST_R_SQUARED, float(np.nanmin(shown, initial=0)))
     arrange(figure, layers_axis(last), {"title": "R² of length in tokens", "range": [low - _MARGIN, 1 + _MARGIN]})
@@ -125,7 +125,7 @@ def learning_curves(table: pd.DataFrame, palette: Palette) -> go.Figure:
     for name, rows, style in _groups(table, "line", _styles(palette)):
         n, ends = rows["n"].to_numpy(float), rows[["lower", "upper"]].to_numpy(float)
         line = _line(short_name(name), n, rows["r_squared"], style, f"%{{x:,}} sentences<br>{_R_SQUARED}")
-        figure.add_traces([_band(n, *ends.T, style.colour), line.update(customdata=ends)])
+        figure.add_traces([_band(n, ends[:, 0], ends[:, 1], style.colour), line.update(customdata=ends)])
     ticks = sorted(set(table["n"].tolist()))
     x = {"title": "Sentences", "type": "log", "tickvals": ticks, "ticktext": [f"{n:,}" for n in ticks]}
     low = float(np.nanmin(table["lower"].to_numpy(float), initial=0))
