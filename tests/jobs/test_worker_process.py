@@ -19,8 +19,9 @@ from clsviz.sources.models import Weights
 from clsviz.store import Store
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def encoders() -> Iterator[RemoteEncoders]:
+    """Those of all tests here, as it takes long to start one: whoever ends it is followed by another."""
     encoders = RemoteEncoders()
     yield encoders
     encoders.close()
@@ -120,7 +121,7 @@ def test_typed_sentences_are_read_between_the_slices_of_a_measurement(
 ) -> None:
     monkeypatch.setattr(worker_process, "SLICE_SECONDS", 0.0)  # slices of 64
     remote, done = encoders.get(tiny_weights), []
-    sentences = [f"the cat sat on {n}" for n in range(20_000)]
+    sentences = [f"the cat sat on {n}" for n in range(5_000)]
     measuring = threading.Thread(target=lambda: [*remote.stream([sentences], done.append)])
     measuring.start()
     wait_for(lambda: len(done) > 2)
