@@ -20,6 +20,7 @@ from support.hub_clients import point_at
 from support.tiny import random_sentences, write_bert
 
 from clsviz import encoder
+from clsviz.experiment import Experiment
 from clsviz.sources import models
 from clsviz.store import Store
 
@@ -30,7 +31,7 @@ gc.disable()
 
 TOGETHER = {"api", "browser"}
 """Folders whose tests run in one worker, as those of every file do: they share what takes long to set up."""
-APART = {"test_access.py", "test_explaining.py", "test_headers.py"}
+APART = {"test_access.py", "test_explaining.py", "test_headers.py", "test_touch.py", "test_visitor.py"}
 """Half of what a browser does, by the time that it takes: another worker visits the other pages meanwhile."""
 FIRST = "browser", "benchmarks", "docs", "ui"
 """Folders whose tests take longest: the other workers do all the rest meanwhile."""
@@ -104,6 +105,12 @@ def hub(hub_server: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub
 @pytest.fixture
 def store(tmp_path: Path) -> "Store":
     return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def experiment(tiny_folder: Path, text_file: Path) -> "Experiment":
+    """The norms of 300 sentences by the tiny model."""
+    return Experiment(model=str(tiny_folder), corpus=str(text_file), sample_size=300)
 
 
 @pytest.fixture(scope="session")

@@ -2,12 +2,10 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from clsviz.encoder import Encoder
-from clsviz.experiment import Experiment
 
 
 @pytest.fixture(autouse=True)
@@ -17,11 +15,6 @@ def _nothing_outlives_its_test() -> Iterator[None]:
     for thread in threading.enumerate():
         if thread.name.startswith(("interruptible", "load")):
             thread.join(30)
-
-
-@pytest.fixture
-def experiment(tiny_folder: Path, text_file: Path) -> Experiment:
-    return Experiment(model=str(tiny_folder), corpus=str(text_file), sample_size=300)
 
 
 @pytest.fixture

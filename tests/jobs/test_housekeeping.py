@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from support.waiting import Somebody
+from support.waiting import Somebody, wait_for
 
 from clsviz.experiment import Experiment
 from clsviz.jobs import Housekeeping, JobQueue
@@ -23,13 +23,6 @@ def jobs(store: Store) -> Iterator[JobQueue]:
     jobs = JobQueue(store)
     yield jobs
     jobs.close()
-
-
-def wait_until_gone(path: os.PathLike[str]) -> None:
-    deadline = time.monotonic() + 60
-    while os.path.exists(path):
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
 
 
 def uploaded(store: Store) -> str:
@@ -59,10 +52,7 @@ def test_what_was_measured_of_a_deleted_upload_is_forgotten(
 ) -> None:
     name = uploaded(store)
     job = jobs.open(replace(experiment, corpus=name))
-    deadline = time.monotonic() + 60
-    while job.state.is_active:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(lambda: not job.state.is_active)
     os.utime(store.corpora / f"{name}.json", (0, 0))
     Housekeeping(jobs, PUBLIC, every_seconds=3600).tidy()
     assert jobs.open(replace(experiment, corpus=name)) is not job
@@ -77,10 +67,7 @@ def test_on_a_machine_of_ones_own_uploads_stay_and_the_store_grows(store: Store,
 def test_what_is_looked_at_is_never_evicted(store: Store, jobs: JobQueue, experiment: Experiment) -> None:
     watched, left = jobs.open(experiment), jobs.open(replace(experiment, seed=1))
     watched.watch(Somebody())
-    deadline = time.monotonic() + 60
-    while watched.state.is_active or left.state.is_active:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(lambda: not (watched.state.is_active or left.state.is_active))
     folders = {job: store.root / job.work.key_of(job.work.found).folder_name for job in (watched, left)}
     for path in store.root.rglob("*"):
         os.utime(path, (time.time() - RECENT_SECONDS - 60,) * 2)
@@ -94,8 +81,7 @@ def test_it_tidies_by_itself_and_ends_with_its_object(store: Store, jobs: JobQue
     (store.root / ".evicted-0a").mkdir()
     housekeeping = Housekeeping(jobs, PUBLIC, every_seconds=0.01)
     (thread,) = [thread for thread in threading.enumerate() if thread.name == "housekeeping"]
-    wait_until_gone(store.corpora / name)
-    wait_until_gone(store.root / ".evicted-0a")
+    wait_for(lambda: not (store.corpora / name).exists() and not (store.root / ".evicted-0a").exists())
     is_gone = weakref.ref(housekeeping)
     del housekeeping
     gc.collect()

@@ -1,11 +1,10 @@
 """What comes with clsviz is what anybody would measure."""
 
 import datetime
-import time
 from pathlib import Path
 
 import numpy as np
-from support.waiting import Somebody
+from support.waiting import Somebody, wait_for
 
 from clsviz import words
 from clsviz.encoder import Encoder
@@ -78,10 +77,7 @@ def test_measuring_here_replaces_what_came_along(tmp_path: Path) -> None:
     def ended(*, here: bool = False) -> Found:
         job = jobs.open(experiment, here=here, start=True)
         job.watch(Somebody())
-        deadline = time.monotonic() + 120
-        while job.state.is_active:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_for(lambda: not job.state.is_active)
         assert job.state is State.DONE
         assert job.work.found is not None
         return job.work.found

@@ -1,12 +1,11 @@
 """Vectors that were measured elsewhere, of which all but they themselves came along."""
 
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.waiting import Somebody
+from support.waiting import Somebody, wait_for
 
 from clsviz.errors import StoreError
 from clsviz.experiment import Experiment
@@ -17,13 +16,9 @@ from clsviz.settings import Pooling
 from clsviz.store import Store, read_outline, write_outline
 
 
-def wait_for(job: MeasuringJob) -> MeasuringJob:
-    """The job once it has ended."""
+def ended(job: MeasuringJob) -> MeasuringJob:
     job.watch(Somebody())
-    deadline = time.monotonic() + 60
-    while job.state.is_active:
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
+    wait_for(lambda: not job.state.is_active)
     return job
 
 
@@ -111,13 +106,13 @@ def test_measuring_here_leaves_it_to_others_until_it_is_done(
 ) -> None:
     jobs = JobQueue(Store(tmp_path, shipped=shipped[0]))
     try:
-        outline = wait_for(jobs.open(experiment, Kind.VECTORS))
+        outline = ended(jobs.open(experiment, Kind.VECTORS))
         assert outline.work.found.is_outline
         here = jobs.open(experiment, Kind.VECTORS, here=True, hold=True)
         assert here is not outline
         assert jobs.open(experiment, Kind.VECTORS, hold=True) is outline
         assert jobs.open(experiment, Kind.VECTORS, here=True, start=True) is here
-        assert wait_for(here).state is State.DONE
+        assert ended(here).state is State.DONE
         assert (here.work.found.is_outline, here.work.found.n_missing) == (False, 0)
         assert jobs.open(experiment, Kind.VECTORS) is here
     finally:
