@@ -47,6 +47,7 @@ def test_a_paper_has_a_row_for_every_model_and_corpus(
     other = tmp_path / "a|b.txt"
     other.write_text("\n".join(random_sentences(260, seed=9)))
     output = tmp_path / "table.parquet"
+    command = ["compare", "--probe-size=100", *command[1:]]
     assert main([*command, f"--corpus={other}", f"--output={output}", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     table = pd.read_parquet(output)

@@ -86,25 +86,25 @@ def test_links_of_every_page_are_taken(arguments: list[str], capsys: pytest.Capt
 def test_sentences_are_altered_when_asked_by_a_flag_or_a_link(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["probe", *arguments[1:], "--probe-size=150"]
-    assert main([*command, "--json", "--origin=120"]) == 0
+    command = ["probe", *arguments[1:], "--probe-size=110"]
+    assert main([*command, "--json", "--origin=100"]) == 0
     result = json.loads(capsys.readouterr().out)["origin"]
-    assert result["n_used"] == 120
+    assert result["n_used"] == 100
     assert result["problems"] == {}
     for name in ("natural", *Alteration):
         assert [row["layer"] for row in result[name]] == [0, 1, 2]
         assert len(result[name][2]["fold_r_squared"]) == 5
-    assert main([*command, "--json", "--query=http://host/where_length_lives?origin=120"]) == 0
+    assert main([*command, "--json", "--query=http://host/where_length_lives?origin=100"]) == 0
     assert json.loads(capsys.readouterr().out)["origin"] == result
-    assert main([*command, "--origin"]) == 0  # all 150, as they are fewer than 1,000
+    assert main([*command, "--origin"]) == 0  # all 110, as they are fewer than 1,000
     said = capsys.readouterr().out
     assert "tokens shuffled" in said
-    assert "150 sentences" in said
+    assert "110 sentences" in said
     for wrong in ("--origin=5", "--origin=many"):
         assert main([*command, wrong]) == 2
         assert "must be a number" in capsys.readouterr().err.splitlines()[-1]
     folder = write_model(tmp_path / "mpnet", "mpnet")
-    assert main([*command, f"--model={folder}", "--origin=120"]) == 0
+    assert main([*command, f"--model={folder}", "--origin=100"]) == 0
     assert "does not know the positions of tokens from position vectors alone" in capsys.readouterr().out
 
 
