@@ -29,13 +29,8 @@ def test_what_a_dataset_declares_is_offered_and_the_likeliest_taken(
     assert english.corpus.selection == Selection(repo, "en", "train", "text", Segmentation.NONE)
     assert Counter(english.sentences) == Counter(SENTENCES)
     assert fetched(repo, kept, split="test").sentences == ["Ein Satz."]
-    for setting, message in (
-        ("configuration", r"no configuration “x”\. Choose de, en"),
-        ("split", r"no split “x” in de\. Choose test, train"),
-        ("column", r"no column “x” that holds text\. Choose text"),
-    ):
-        with pytest.raises(CorpusError, match=message):
-            sampling.find_corpus(Selection(repo, **{setting: "x"}), kept, Progress(), online=True)
+    with pytest.raises(CorpusError, match=r"no column “x” that holds text\. Choose text"):
+        sampling.find_corpus(Selection(repo, column="x"), kept, Progress(), online=True)
 
 
 def test_split_column_and_segmentation_of_a_dataset_are_part_of_the_experiment(
@@ -121,17 +116,12 @@ def test_a_dataset_of_the_catalogue_is_what_its_entry_says(hub: Hub, tmp_path: P
     assert pinned.corpus.label == f"{entry.label} @ {commit[:7]}"
 
 
-@pytest.mark.parametrize("name", ["..", "@", "@main", "a/b@../..", "a/b@", "datasets/x", "a b"])
-def test_what_is_no_dataset_leads_nowhere(hub: Hub, kept: Path, name: str) -> None:
-    if name == "..":
-        assert catalogue.is_file(name)
-        with pytest.raises(CorpusError, match="not a regular file"):
-            fetched(name, kept)
-        return
-    with pytest.raises(CorpusError, match="Perhaps you meant ag-news"):
-        fetched("ag_news", kept)
-    assert catalogue.is_on_hub(name)
-    with pytest.raises(CorpusError, match=r"is not the name of a dataset|has no dataset|has no revision"):
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("..", "not a regular file"), ("@main", "is not the name"), ("a/b@", "has no"), ("ag_news", "you meant ag-news")],
+)
+def test_what_is_no_dataset_leads_nowhere(hub: Hub, kept: Path, name: str, problem: str) -> None:
+    with pytest.raises(CorpusError, match=problem):
         fetched(name, kept)
     assert not kept.exists() or not list(kept.iterdir())
 
