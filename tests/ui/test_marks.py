@@ -10,6 +10,7 @@ from support.app import chart, finish, job_of, settle, texts, unfold
 from clsviz.analysis import ViewData
 from clsviz.encoder import Encoder
 from clsviz.settings import Pooling
+from clsviz.statistics.similarity import nearest
 from clsviz.ui.parts import selection
 
 pytestmark = pytest.mark.usefixtures("measured_before")
@@ -58,10 +59,8 @@ def test_a_selected_sentence_is_shown_whole_with_its_nearest_neighbours(
     assert sentences[5] in [text.value for text in page.text]
     page = settle(unfold(page, "neighbours"))
     vectors = tiny_encoder.vectors(sentences).of(Pooling.CLS, None)
-    cosines = vectors @ vectors[5] / np.linalg.norm(vectors, axis=1) / np.linalg.norm(vectors[5])
-    nearest = [sentences[at] for at in np.argsort(-cosines) if sentences[at] != sentences[5]]
     shown = next(frame.value for frame in page.dataframe if "Similarity" in frame.value)
-    assert shown["Sentence"].tolist() == nearest[:10]
+    assert shown["Sentence"].tolist() == nearest(vectors[5], vectors, sentences, n=11).table["sentence"].tolist()[1:]
 
 
 def test_a_link_restores_overlays_zoom_and_selection_of_which_the_last_outlasts_the_view(
