@@ -114,7 +114,7 @@ def test_every_page_fits_and_is_accessible_in_light_and_dark_wide_and_narrow(vis
     for number, last in enumerate(LAST.values()):  # each begins in the scheme in which the one before it ended
         links.nth(number).click()
         wait_for(page, last)
-        check(page, WIDE["width"])
+        check_that_nothing_is_cut_off(page, WIDE["width"])
         page.set_viewport_size(NARROW)
         settle(page)
         check(page, NARROW["width"])
