@@ -306,6 +306,11 @@ def _read_vector(name: str, reading: Reading | None) -> dict[str, object]:
     return {**_read(name, reading), f"{name}_interval": interval and list(interval)}
 
 
+def reading_summary(reading: Reading) -> dict[str, object]:
+    """A reading after a layer, ready for JSON."""
+    return {"layer": reading.layer, "r_squared": reading.r_squared, "error": finite_or_none(reading.error)}
+
+
 def linear_summary(reading: Reading | None) -> dict[str, object]:
     """How much of the variance of a vector is linear in length, ready for JSON."""
     return {

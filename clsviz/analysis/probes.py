@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz.analysis.layers import finite_or_none, folds, head, used_sentences
+from clsviz.analysis.layers import finite_or_none, folds, head, reading_summary, used_sentences
 from clsviz.analysis.view import advised, check_layer, check_pooling, near_duplicates
 from clsviz.errors import AlterationError, UndefinedFitError
 from clsviz.experiment import View
@@ -200,15 +200,7 @@ def origin_summary(found: Origin) -> dict[str, object]:
     """
 
     def rows(readings: tuple[Reading, ...]) -> list[dict[str, object]]:
-        return [
-            {
-                "layer": reading.layer,
-                "r_squared": reading.r_squared,
-                "fold_r_squared": list(reading.fold_r_squared),
-                "error": finite_or_none(reading.error),
-            }
-            for reading in readings
-        ]
+        return [reading_summary(reading) | {"fold_r_squared": list(reading.fold_r_squared)} for reading in readings]
 
     return {
         "n_used": found.n,

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clsviz.analysis.layers import curve_summary, finite_or_none, folds, linear_summary, used_sentences
+from clsviz.analysis.layers import curve_summary, folds, linear_summary, reading_summary, used_sentences
 from clsviz.analysis.view import near_duplicates
 from clsviz.errors import AlterationError
 from clsviz.experiment import View
@@ -168,15 +168,7 @@ def summary(found: RandomWeights) -> dict[str, object]:
     """What was read, ready for JSON; undefined values are None."""
 
     def rows(layers: Layers) -> list[dict[str, object]]:
-        return [
-            {
-                "layer": reading.layer,
-                "r_squared": reading.r_squared,
-                "error": finite_or_none(reading.error),
-                **linear_summary(reading),
-            }
-            for reading in layers
-        ]
+        return [reading_summary(reading) | linear_summary(reading) for reading in layers]
 
     return {
         "n_used": found.n,

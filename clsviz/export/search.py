@@ -5,7 +5,7 @@ import pandas as pd
 from clsviz import words
 from clsviz.analysis.search_test import SearchTest
 from clsviz.settings import SimilarityFunction
-from clsviz.statistics.exposure import Ranking
+from clsviz.statistics.exposure import Fifth, Ranking
 
 
 def table(test: SearchTest, similarity: SimilarityFunction) -> pd.DataFrame:
@@ -22,11 +22,7 @@ def table(test: SearchTest, similarity: SimilarityFunction) -> pd.DataFrame:
                 "ranking": name,
                 "fix": fix,
                 "fifth": words.search.FIFTHS[place],
-                "from_tokens": fifth.from_tokens,
-                "to_tokens": fifth.to_tokens,
-                "n_texts": fifth.n_texts,
-                "recall_at_10": fifth.recall_at_10,
-                "ndcg_at_10": fifth.ndcg_at_10,
+                **_of_fifth(fifth),
                 "exposure": fifth.exposure,
                 "exposure_low": fifth.exposure_interval and fifth.exposure_interval[0],
                 "exposure_high": fifth.exposure_interval and fifth.exposure_interval[1],
@@ -89,14 +85,10 @@ def ranked(ranking: Ranking) -> dict[str, object]:
         "recall_interval": list(ranking.recall_interval),
         "exposure": list(ranking.exposure),
         "exposure_interval": [interval and list(interval) for interval in intervals],
-        "fifths": [
-            {
-                "from_tokens": fifth.from_tokens,
-                "to_tokens": fifth.to_tokens,
-                "n_texts": fifth.n_texts,
-                "recall_at_10": fifth.recall_at_10,
-                "ndcg_at_10": fifth.ndcg_at_10,
-            }
-            for fifth in ranking.fifths
-        ],
+        "fifths": [_of_fifth(fifth) for fifth in ranking.fifths],
     }
+
+
+def _of_fifth(fifth: Fifth) -> dict[str, object]:
+    names = ("from_tokens", "to_tokens", "n_texts", "recall_at_10", "ndcg_at_10")
+    return {name: getattr(fifth, name) for name in names}
