@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from clsviz.analysis.view import NOT_KNOWN, More, audit_of, lengths_of, more_than, under_cutoff, unmeasurable_layers
 from clsviz.experiment import View
@@ -82,14 +82,6 @@ def with_norms(texts: pd.DataFrame, vectors: Vectors, view: View) -> pd.DataFram
     return texts.assign(tokens=lengths, norm=vectors.norms(view.pooling, view.layer))
 
 
-def length_band(lengths: ArrayLike, norms: ArrayLike, longest: int) -> pd.DataFrame | None:
-    """Norm by length, as in `lengths.bins`, up to sentences of length `longest`; None if too few are that short."""
-    x, y = np.asarray(lengths), np.asarray(norms)
-    near = x <= max(longest * _BEYOND, longest + 2)
-    table = bins(x[near], y[near])
-    return table if len(table) else None
-
-
 def layer_band(norms: NDArray[np.float32], unknown: Sequence[int] = ()) -> pd.DataFrame | None:
     """Quartiles of norms, float32 (n, n_layers + 1), after every layer: layer, lower, median, upper.
 
@@ -110,7 +102,7 @@ class CorpusContext:
 
     lengths: int32 (n,), in the view's unit. norms: float32 (n,), of the view's vector; None where the fast
         precision errs too much to compare with them.
-    layer_band: quartiles of the norm of [CLS] after every layer, as in `growth.layer_band`.
+    layer_band: quartiles of the norm of [CLS] after every layer, as in `layer_band`.
     quartiles: lower and upper quartile of the norm of the last [CLS] and of the pooler output, where known.
     more: what may add sentences to these.
     """
@@ -128,8 +120,12 @@ class CorpusContext:
         return len(norms) > 2 and bool(norms.std() < 1e-3 * norms.mean())
 
     def length_band(self, longest: int) -> pd.DataFrame | None:
-        """Norm by length up to `longest`, as in `growth.length_band`; None where norms are missing or too few."""
-        return None if self.norms is None else length_band(self.lengths, self.norms, longest)
+        """Norm by length up to `longest`, as in `lengths.bins`; None where norms are missing or too few."""
+        if self.norms is None:
+            return None
+        near = self.lengths <= max(longest * _BEYOND, longest + 2)
+        table = bins(self.lengths[near], self.norms[near])
+        return table if len(table) else None
 
 
 def corpus_context(norms: Found, view: View) -> CorpusContext:

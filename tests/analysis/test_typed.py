@@ -104,8 +104,9 @@ def test_long_sentences_are_grown_for_a_while(variant: Variant) -> None:
 
 def test_the_corpus_beside_a_growing_sentence_is_that_of_its_lengths() -> None:
     rng = np.random.default_rng(0)
-    lengths, norms = rng.integers(1, 80, 3000), rng.normal(8, 1, 3000)
-    band = analysis.typed.length_band(lengths, norms, 12)
+    lengths, norms = rng.integers(1, 80, 3000, np.int32), rng.normal(8, 1, 3000)
+    corpus = analysis.CorpusContext(lengths, norms, None, {})
+    band = corpus.length_band(12)
     assert band is not None
     assert band["last"].max() <= 15
     assert 12 in band["length"].round().tolist()
@@ -113,8 +114,9 @@ def test_the_corpus_beside_a_growing_sentence_is_that_of_its_lengths() -> None:
         inside = np.sort(norms[(lengths >= row.first) & (lengths <= row.last) & (lengths <= 14)])
         assert row.n == len(inside)
         np.testing.assert_allclose([row.lower, row.median, row.upper], np.percentile(inside, [25, 50, 75]))
-    assert analysis.typed.length_band(lengths + 100, norms, 12) is None
-    assert analysis.typed.length_band([], [], 12) is None
+    assert replace(corpus, lengths=lengths + 100).length_band(12) is None
+    assert replace(corpus, lengths=lengths[:0], norms=norms[:0]).length_band(12) is None
+    assert replace(corpus, norms=None).length_band(12) is None
 
 
 def test_quartiles_of_every_layer() -> None:
