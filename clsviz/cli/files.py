@@ -55,16 +55,16 @@ def preview(options: argparse.Namespace) -> int:
         raise SettingError(f"“{output.one_line(experiment.corpus)}” is no file. Name one of your own.")
     found = local_files.preview(experiment.selection, Store(options.store).corpora)
     if options.json:
-        selection = found.selection
+        corpus = found.corpus
         quantiles = np.quantile(found.n_words, [0, 0.5, 1])
         output.print_json(
             {
-                "reading": selection.reading,
-                "segmentation": selection.segmentation,
-                "column": selection.column or None,
-                "columns": list(found.columns),
-                "width": found.width or None,
-                "n_left_out": found.n_left_out,
+                "reading": corpus.selection.reading,
+                "segmentation": corpus.selection.segmentation,
+                "column": corpus.selection.column or None,
+                "columns": list(corpus.columns),
+                "width": corpus.width or None,
+                "n_left_out": corpus.n_left_out,
                 "n_sentences": len(found.sentences),
                 "is_whole": found.is_whole,
                 "examples": found.examples(),
@@ -72,7 +72,7 @@ def preview(options: argparse.Namespace) -> int:
             }
         )
         return 0
-    print(f"{output.one_line(found.label)}: {words.reading.counted(found)}. {words.reading.how(found)}")
+    print(f"{output.one_line(found.corpus.label)}: {words.reading.counted(found)}. {words.reading.how(found.corpus)}")
     print("\nSome of them:")
     for example in found.examples():
         print(f"  {output.one_line(example)[:200]}")

@@ -5,7 +5,7 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,6 @@ from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation, printable
 from clsviz.sources import docstrings, files, segmentation, tables
 from clsviz.sources.catalogue import CORPORA, Corpus, Shipped, Source, is_built_in, is_upload, label, refuse_reading
-from clsviz.sources.segmentation import Wrapped
 from clsviz.sources.uploads import IN_MEMORY, short_digest, upload_label, upload_name
 
 _ROW_GROUP = 10_000
@@ -76,20 +75,19 @@ class About:
 def write_sentences(
     batches: Iterable[list[str] | Numbered],
     path: Path,
-    of_file: About = About(),
+    of_file: Callable[[], About] = About,
     *,
-    wrapped: Wrapped | None = None,
     name: str = "",
     n_before: int = 0,
 ) -> About:
     """Write the sentences of all batches to `path`; raises StoreError if that fails.
 
-    of_file: what is known before; if it has fields, the batches are `Numbered`. wrapped: how the lines that they come
-    from are wrapped; it is asked after the last batch. name: as `read_about` is to find it, by default that of the
-    file. n_before: how many batches were written before a cancellation, and are kept; they come before these.
+    of_file: says what is known but the sentences, and is asked again after the last batch; if there are fields, the
+    batches are `Numbered`. name: as `read_about` is to find it, by default that of the file. n_before: how many batches
+    were written before a cancellation, and are kept; they come before these.
     """
     digest, unfinished = hashlib.sha256(), path.with_suffix(".unfinished")
-    schema = pa.schema([_SENTENCE, _ROW] if of_file.fields else [_SENTENCE])
+    schema = pa.schema([_SENTENCE, _ROW] if of_file().fields else [_SENTENCE])
     n_sentences, n_batches = 0, n_before
     with (
         new_file(path) as temporary,
@@ -105,8 +103,8 @@ def write_sentences(
             n_sentences += len(table)
             writer.write_table(table, row_group_size=_ROW_GROUP)
 
-        def describe(about: About) -> About:
-            about = replace(about, fingerprint=digest.hexdigest(), n_sentences=n_sentences)
+        def describe(n_batches: int = 0) -> About:
+            about = replace(of_file(), fingerprint=digest.hexdigest(), n_sentences=n_sentences, n_batches=n_batches)
             described = json.dumps(asdict(about))
             said = {"clsviz": described, "clsviz-digest": _digest(described.encode()), _KEPT_AS: name or path.name}
             writer.add_key_value_metadata(said)
@@ -122,14 +120,12 @@ def write_sentences(
                     write(pa.table([sentences, rows][: len(schema)], schema=schema))
         except CancelledError:
             if n_sentences:
-                describe(replace(of_file, n_batches=n_batches))
+                describe(n_batches)
                 writer.close()
                 os.replace(temporary, unfinished)
             raise
         unfinished.unlink(missing_ok=True)
-        if wrapped:
-            of_file = replace(of_file, width=wrapped.width, n_left_out=wrapped.n_left_out)
-        return describe(of_file)
+        return describe()
 
 
 def n_batches_before(path: Path, name: str) -> int:
@@ -210,6 +206,19 @@ class OwnFile:
     column: str
     cut: bool
     texts: Iterator[tuple[list[str], list[int]]]
+
+    def about(self) -> About:
+        """What is known of it but its sentences; n_left_out: of the lines that were read until now."""
+        table, wrapped = self.table, self.table.wrapped
+        return About(
+            columns=table.columns,
+            column=self.column,
+            cut=self.cut,
+            reading=table.reading,
+            width=wrapped.width if wrapped else 0,
+            n_left_out=wrapped.n_left_out if wrapped else 0,
+            fields=table.fields,
+        )
 
     def sentences(self) -> Iterator[Numbered]:
         """The sentences, some at a time; they can be read once.
@@ -305,13 +314,17 @@ def make_corpus(selection: Selection, folder: Path, progress: Progress) -> tuple
         path, about = _made_of_file(selection, file, made_label, folder, progress)
         made_label = Path(IN_MEMORY).stem if made_label == IN_MEMORY else made_label
         mark_used(path)
+    return path, _corpus(selection, made_label, about)
+
+
+def _corpus(selection: Selection, label: str, about: About) -> Corpus:
     cut = Segmentation.SENTENCES if about.cut else Segmentation.NONE
-    return path, Corpus(
+    return Corpus(
         replace(selection, column=about.column, segmentation=cut, reading=Reading(about.reading)),
-        made_label,
+        label,
         about.fingerprint,
-        about.n_sentences,
-        name,
+        about.n_sentences or None,
+        selection.corpus,
         columns=tuple(about.columns),
         width=about.width,
         n_left_out=about.n_left_out,
@@ -346,7 +359,7 @@ def _made_of_file(selection: Selection, file: Path, name: str, folder: Path, pro
     about = read_about(path)
     if about is None:
         opened = open_file(selection, file, name)
-        table, n_before = opened.table, n_batches_before(path, path.name)
+        n_before = n_batches_before(path, path.name)
 
         def batches() -> Iterator[Numbered]:
             # Where in the file it was cancelled, a packed one or a table does not tell: it is gone through again, which
@@ -357,10 +370,7 @@ def _made_of_file(selection: Selection, file: Path, name: str, folder: Path, pro
                 progress.check()
                 yield found
 
-        of_file = About(
-            columns=table.columns, column=opened.column, cut=opened.cut, reading=table.reading, fields=table.fields
-        )
-        about = write_sentences(batches(), path, of_file, wrapped=table.wrapped, n_before=n_before)
+        about = write_sentences(batches(), path, opened.about, n_before=n_before)
     if not about.n_sentences:
         raise no_sentence(name)
     return path, about
@@ -378,16 +388,11 @@ PREVIEW_CHARACTERS = 2**20
 class Preview:
     """The beginning of a file, read as a corpus.
 
-    selection: the user's, with everything they left open decided. columns: those that hold text. width: at which lines
-    were wrapped, in characters, if they were joined to paragraphs. n_left_out: lines that are in no paragraph.
-    sentences: those of the beginning, in order. is_whole: whether that is the whole file.
+    corpus: what is known of it by then. sentences: those of the beginning, in order. is_whole: whether that is the
+    whole file.
     """
 
-    label: str
-    selection: Selection
-    columns: tuple[str, ...]
-    width: int
-    n_left_out: int
+    corpus: Corpus
     sentences: list[str]
     is_whole: bool
 
@@ -417,14 +422,4 @@ def preview(selection: Selection, folder: Path) -> Preview:
     if not sentences:
         raise no_sentence(name)
     is_whole = n_characters < PREVIEW_CHARACTERS or next(batches, None) is None
-    cut = Segmentation.SENTENCES if opened.cut else Segmentation.NONE
-    wrapped = opened.table.wrapped
-    return Preview(
-        label=name,
-        selection=replace(selection, column=opened.column, segmentation=cut, reading=opened.table.reading),
-        columns=opened.table.columns,
-        width=wrapped.width if wrapped else 0,
-        n_left_out=wrapped.n_left_out if wrapped else 0,
-        sentences=sentences,
-        is_whole=is_whole,
-    )
+    return Preview(_corpus(selection, name, opened.about()), sentences, is_whole)

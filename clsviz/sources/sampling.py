@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +145,7 @@ def head_of(files: Files, corpus: Corpus, seed: int, n: int) -> tuple[list[str],
     sentences, rows = files.taken(shuffled(files.n_sentences, seed)[:n], corpus)
     with contextlib.suppress(StoreError):  # it is taken from the files again then
         batch = sentences if rows is None else Numbered(sentences, rows.tolist())
-        write_sentences([batch], path, About(fields=corpus.fields))
+        write_sentences([batch], path, lambda: About(fields=corpus.fields))
     return sentences, rows
 
 
@@ -217,7 +217,8 @@ def _kept_files(split: Split, corpus: Corpus, folder: Path, progress: Progress) 
                     n_before = n_batches_before(path, name)  # what was cut before a cancellation is not cut again
                     texts = itertools.islice(split.reader.all_texts(number, column, progress), n_before, None)
                     sentences = (segmentation.sentences(some, cut=cut) for some in texts)
-                    write_sentences(sentences, path, About(column=column, cut=cut), name=name, n_before=n_before)
+                    about = partial(About, column=column, cut=cut)
+                    write_sentences(sentences, path, about, name=name, n_before=n_before)
                     is_idle = False
 
 

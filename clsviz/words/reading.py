@@ -34,17 +34,17 @@ def kept_for(upload_seconds: float | None) -> str:
     return "The file, and the sentences read from it, are deleted from this server a few minutes after you leave."
 
 
-def how(found: "Corpus | Preview") -> str:
+def how(corpus: Corpus) -> str:
     """What was taken for a sentence, and what was left out."""
-    is_cut = found.selection.segmentation is Segmentation.SENTENCES
-    if found.width:
-        text = f"Lines are wrapped at about {found.width} characters. They were joined into paragraphs"
+    is_cut = corpus.selection.segmentation is Segmentation.SENTENCES
+    if corpus.width:
+        text = f"Lines are wrapped at about {corpus.width} characters. They were joined into paragraphs"
         text += ", and those cut into sentences." if is_cut else ", and each paragraph is taken as one sentence."
-        if found.n_left_out:
-            lines = "1 line was" if found.n_left_out == 1 else f"{found.n_left_out:,} lines were"
+        if corpus.n_left_out:
+            lines = "1 line was" if corpus.n_left_out == 1 else f"{corpus.n_left_out:,} lines were"
             text += f" {lines} left out, such as headings, lists and verse."
         return text
-    column = printable(found.selection.column)
+    column = printable(corpus.selection.column)
     texts = f"Each text in its column “{column}”" if column else "Each line"
     return f"{texts} was cut into sentences." if is_cut else f"{texts} is taken as one sentence."
 
@@ -85,7 +85,7 @@ def counted(found: "Corpus | Preview", corpus: Corpus | None = None) -> str:
 
 def n_known(preview: "Preview", corpus: Corpus | None = None) -> int:
     """How many sentences a file holds, 0 while only its beginning was read; corpus: what is known of all of it."""
-    if corpus is not None and corpus.n_sentences and corpus.selection == preview.selection:
+    if corpus is not None and corpus.n_sentences and corpus.selection == preview.corpus.selection:
         return corpus.n_sentences
     return len(preview.sentences) if preview.is_whole else 0
 

@@ -271,16 +271,19 @@ def test_a_book_is_previewed_as_it_will_be_read(tmp_path: Path) -> None:
     name = uploads.keep_upload(io.BytesIO(book().encode()), "book.txt", tmp_path)
     found = local_files.preview(Selection(name), tmp_path)
     wanted = segmentation.sentences(paragraphs(), cut=True)
-    assert (found.label, found.width, found.is_whole) == ("book.txt", 70, True)
+    assert (found.corpus.label, found.corpus.width, found.is_whole) == ("book.txt", 70, True)
     assert found.sentences == wanted
     assert found.n_words.tolist() == [len(sentence.split()) for sentence in wanted]
-    assert (found.selection.reading, found.selection.segmentation) == (Reading.PARAGRAPHS, Segmentation.SENTENCES)
+    assert (found.corpus.selection.reading, found.corpus.selection.segmentation) == (
+        Reading.PARAGRAPHS,
+        Segmentation.SENTENCES,
+    )
     examples = found.examples()
     assert len(examples) == 10
     assert (examples[0], examples[-1]) == (wanted[0], wanted[-1])
     assert [wanted.index(example) for example in examples] == sorted(wanted.index(example) for example in examples)
     by_line = local_files.preview(Selection(name, reading=Reading.LINES), tmp_path)
-    assert (by_line.width, by_line.n_left_out) == (0, 0)
+    assert (by_line.corpus.width, by_line.corpus.n_left_out) == (0, 0)
     assert "by Somebody" in by_line.sentences
 
 
@@ -337,7 +340,7 @@ def path(tmp_path: Path) -> Path:
     place = tmp_path / "kept" / "sentences.parquet"
     batches = [[], KEPT_SENTENCES[:10], KEPT_SENTENCES[10:15], [], KEPT_SENTENCES[15:]]
     of_file = About(columns=["text", "title"], column="text", cut=True)
-    assert local_files.write_sentences(batches, place, of_file) == ABOUT
+    assert local_files.write_sentences(batches, place, lambda: of_file) == ABOUT
     return place
 
 

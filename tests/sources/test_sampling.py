@@ -267,7 +267,7 @@ def test_what_was_kept_without_rows_is_read_again(tmp_path: Path, kept: Path) ->
     about = local_files.read_about(path)
     assert about is not None
     batches = [local_files.read_column(path, np.arange(about.n_sentences), "sentence")]
-    local_files.write_sentences(batches, path, replace(about, fields=[]))
+    local_files.write_sentences(batches, path, lambda: replace(about, fields=[]))
     with_rows = pq.read_table(path).column_names
     assert with_rows == ["sentence"]
     with pytest.raises(DamagedFileError):

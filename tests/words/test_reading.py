@@ -27,7 +27,7 @@ def test_how_a_file_was_read_is_said_in_a_sentence(tmp_path: Path, settings: dic
     path.write_text(book())
     found = words.reading.how(opened(str(path), tmp_path / "kept", **settings))
     assert said in found
-    assert words.reading.how(local_files.preview(Selection(str(path), **settings), tmp_path)) == found
+    assert words.reading.how(local_files.preview(Selection(str(path), **settings), tmp_path).corpus) == found
     assert ("wrapped at about 70 characters" in found) == ("LINES" not in repr(settings))
 
 
@@ -35,12 +35,12 @@ def test_a_column_is_named_and_the_beginning_of_a_large_file_is_called_so(tmp_pa
     path = tmp_path / "a.csv"
     path.write_text("body\n" + "A cat sat on the mat.\n" * 60_000)
     preview = local_files.preview(Selection(str(path)), tmp_path)
-    assert words.reading.how(preview) == "Each text in its column “body” is taken as one sentence."
+    assert words.reading.how(preview.corpus) == "Each text in its column “body” is taken as one sentence."
     n = len(preview.sentences)
     assert n < 60_000
     assert words.reading.counted(preview) == f"{n:,} sentences in the first {n * 21 / 1e6:.1f} MB of its text"
     corpus = opened(str(path), tmp_path / "kept")
-    assert words.reading.notes(corpus) == [f"a.csv: {words.reading.how(preview)} 60,000 sentences."]
+    assert words.reading.notes(corpus) == [f"a.csv: {words.reading.how(preview.corpus)} 60,000 sentences."]
     assert words.reading.notes(opened("python-docs", tmp_path)) == []
 
 

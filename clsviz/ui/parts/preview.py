@@ -87,11 +87,11 @@ def _show(job: MeasuringJob) -> None:
             _, name = local_files.place_of(selection, folder)
             _controls(is_plain=files.is_plain_text(name))
         return
-    title = f"How **{escape(preview.label)}** is read: {words.reading.counted(preview, job.work.corpus)}"
+    title = f"How **{escape(preview.corpus.label)}** is read: {words.reading.counted(preview, job.work.corpus)}"
     with st.expander(title, expanded=True, key="preview"):
-        st.markdown(escape(words.reading.how(preview)))
+        st.markdown(escape(words.reading.how(preview.corpus)))
         with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-            _controls(is_plain=preview.selection.reading is not Reading.AUTO)
+            _controls(is_plain=preview.corpus.selection.reading is not Reading.AUTO)
             if job.state is not State.FAILED:  # or else the error has a button beside it
                 cost = f" · about {words.duration(job.cost.seconds)}" if job.cost else ""
                 n, n_sampled = words.reading.n_known(preview, job.work.corpus), job.work.experiment.sample_size
