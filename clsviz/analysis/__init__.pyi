@@ -12,7 +12,6 @@ from .view import ViewData as ViewData
 from .view import audit_of as audit_of
 from .view import averaging as averaging
 from .view import by_cutoff as by_cutoff
-from .view import cells_of_all as cells_of_all
 from .view import check_layer as check_layer
 from .view import check_pooling as check_pooling
 from .view import clusters_ready as clusters_ready

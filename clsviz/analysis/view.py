@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -425,38 +425,3 @@ def _unmeasurable(audit: Audit | None) -> str:
     if audit.is_measurable and audit.r_squared_change is not None:
         why = f"on {audit.n:,} sentences measured both ways, R² differs by {abs(audit.r_squared_change):.3f}"
     return f"Not measurable in the fast precision: {why}. Choose the exact precision."
-
-
-class Cells(NamedTuple):
-    """How many sentences have each length and norm.
-
-    lengths: int32 (n_lengths,), each one more than the one before. edges: float64 (n_bins + 1,), equally far apart.
-    counts: int64 (n_lengths, n_bins).
-    """
-
-    lengths: NDArray[np.int32]
-    edges: NDArray[np.float64]
-    counts: NDArray[np.int64]
-
-
-def cells_of_all(shown: ViewData, fewest_bins: int) -> Cells | None:
-    """The sentences that the line is of, in the finest bins that are kept; None unless they are of a whole corpus.
-
-    There are fewest_bins of them, times a power of two, so that they can be joined to so many of equal width. Norms in
-    the outer bins of the census, far from all others, are left out.
-    """
-    census = shown.census
-    if census is None or shown.fit is None:
-        return None
-    counts, edges = census.between(0, shown.length_cutoff).counts[:, census.bins.inner], census.bins.edges
-    occurring = np.flatnonzero(counts.any(axis=1))
-    if not len(occurring):
-        return None
-    first, last = occurring[[0, -1]]
-    inner = np.flatnonzero(counts.any(axis=0))
-    n_bins = fewest_bins
-    while n_bins < inner[-1] + 1 - inner[0]:
-        n_bins *= 2
-    start = min(int(inner[0]), census.bins.n - n_bins)
-    part = counts[first : last + 1, start : start + n_bins]
-    return Cells(np.arange(first, last + 1, dtype=np.int32), edges[start : start + n_bins + 1], part)

@@ -40,9 +40,31 @@ class Seen:
 
 def drawn(found: Found, shown: ViewData, seen: Seen) -> figures.Drawn:
     """Which of the sentences are points, and the density below them if they are too many."""
-    cells = analysis.cells_of_all(shown, figures.N_BINS)
-    of_all = cells and figures.Density(*cells)
+    of_all = density_of_all(shown)
     return figures.drawn(shown.lengths, shown.norms, len(found.measurements), seen.zoom, seen.selected, of_all)
+
+
+def density_of_all(shown: ViewData) -> figures.Density | None:
+    """The sentences that the line is of, in the finest bins that are kept; None unless they are of a whole corpus.
+
+    There are N_BINS of them, times a power of two, so that they can be joined to so many of equal width. Norms in the
+    outer bins of the census, far from all others, are left out.
+    """
+    census = shown.census
+    if census is None or shown.fit is None:
+        return None
+    counts, edges = census.between(0, shown.length_cutoff).counts[:, census.bins.inner], census.bins.edges
+    occurring = np.flatnonzero(counts.any(axis=1))
+    if not len(occurring):
+        return None
+    first, last = occurring[[0, -1]]
+    inner = np.flatnonzero(counts.any(axis=0))
+    n_bins = figures.N_BINS
+    while n_bins < inner[-1] + 1 - inner[0]:
+        n_bins *= 2
+    start = min(int(inner[0]), census.bins.n - n_bins)
+    part = counts[first : last + 1, start : start + n_bins]
+    return figures.Density(np.arange(first, last + 1, dtype=np.int32), edges[start : start + n_bins + 1], part)
 
 
 def cells(found: Found, shown: ViewData, seen: Seen) -> Table:

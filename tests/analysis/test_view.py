@@ -12,6 +12,7 @@ from clsviz.analysis import select, shapes, unmeasurable_layers
 from clsviz.analysis.view import More, advised, more_than
 from clsviz.errors import SettingError, TooFewError, UndefinedFitError
 from clsviz.experiment import Selection, View
+from clsviz.export.picture import density_of_all
 from clsviz.jobs import Found
 from clsviz.measurements import Measurements, Vectors
 from clsviz.settings import ALL, Lengths, Pooling, Precision, Unit
@@ -308,7 +309,7 @@ def test_what_is_not_counted_is_told_of_the_sample(whole_corpus: Found, view: Vi
 
 def test_cells_count_all_sentences_under_the_cutoff(whole_corpus: Found) -> None:
     view = View(length_cutoff=20)
-    cells = analysis.cells_of_all(analysis.select(whole_corpus, view), 128)
+    cells = density_of_all(analysis.select(whole_corpus, view))
     assert cells is not None
     whole = whole_corpus.census.measured
     short = whole.n_tokens < 20
