@@ -111,26 +111,6 @@ def test_vectors_are_measured_of_the_beginning_of_the_sample(
     np.testing.assert_array_equal(again.found.vectors.of(Pooling.CLS, None), found.vectors.of(Pooling.CLS, None))
 
 
-def test_more_vectors_keep_those_that_are_there_and_fewer_are_their_beginning(
-    experiment: Experiment, store: Store
-) -> None:
-    Extraction(experiment, store, Encoders(), kind=Kind.VECTORS).run(Progress())
-    first = {path: path.stat().st_mtime_ns for path in store.root.glob("vectors-*/*.safetensors")}
-    more = Experiment(experiment.model, experiment.corpus, sample_size=300, probe_size=250)
-    found = Extraction(more, store, Encoders(), kind=Kind.VECTORS).run(Progress())
-    assert len(found.vectors) == 250
-    assert all(path.stat().st_mtime_ns == time for path, time in first.items())
-    fewer = Extraction(
-        Experiment(experiment.model, experiment.corpus, sample_size=300, probe_size=40),
-        store,
-        Encoders(),
-        kind=Kind.VECTORS,
-    )
-    assert fewer.look_up(Progress()).seconds == 0
-    assert fewer.found is not None
-    assert fewer.found.vectors.of(Pooling.CLS, None).shape == (40, 16)
-
-
 def test_norms_alone_have_no_mean_vector(tiny_encoder: Encoder) -> None:
     with pytest.raises(IndexError, match="mean was not measured"):
         tiny_encoder.measure(["a cat"]).norms(Pooling.MEAN, None)

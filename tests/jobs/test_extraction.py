@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from support.extracting import Steps, equal, run
 from support.tiny import write_bert, write_model
-from support.waiting import wait_for
 
 from clsviz.encoder import Encoder
 from clsviz.errors import AlterationError, CancelledError, ModelError
@@ -108,18 +107,6 @@ Extraction(Experiment.from_query({experiment.to_query()!r}), store, Encoders()).
     assert all(path.stat().st_mtime_ns == modified for path, modified in before.items())
 
 
-def test_damaged_parts_are_counted_and_measured_again(experiment: Experiment, store: Store) -> None:
-    whole, _ = run(experiment, store)
-    paths = sorted(store.root.glob("norms-*/*.safetensors"))
-    for path in (paths[1], paths[3]):
-        path.write_bytes(path.read_bytes()[:-1])
-    others = {path: path.stat().st_mtime_ns for path in (paths[0], paths[2])}
-    mended, _ = run(experiment, store)
-    assert mended.damaged_parts == 2
-    assert equal(mended.measurements, whole.measurements)
-    assert all(path.stat().st_mtime_ns == modified for path, modified in others.items())
-
-
 def test_a_part_within_another_is_passed_over(experiment: Experiment, store: Store) -> None:
     """A run of a smaller sample ended within what another run measured at the same time."""
     whole, extraction = run(experiment, Store(store.root / "other"))
@@ -131,25 +118,6 @@ def test_a_part_within_another_is_passed_over(experiment: Experiment, store: Sto
     found, _ = run(experiment, store)
     np.testing.assert_allclose(found.measurements.cls_norms, whole.measurements.cls_norms, rtol=1e-5)
     assert sorted(store.parts(key)) == [0, 32, 40, 64, 80, 160]
-
-
-def test_two_processes_measure_the_same_only_once(experiment: Experiment, store: Store) -> None:
-    """While another holds the lock this one waits, and takes what the other has measured."""
-    waiting, looked_up, progress = (
-        Extraction(experiment, store, Encoders()), Extraction(experiment, store, Encoders()), Progress()
-    )  # fmt: skip
-    looked_up.look_up(Progress())
-    key = looked_up.key_of(looked_up.found)
-    with store.writer(key):
-        thread = threading.Thread(target=waiting.run, args=[progress])
-        thread.start()
-        wait_for(lambda: "Another process" in progress.stage)
-        encoder = Encoders().get(looked_up.found.weights)
-        store.append(key, 0, encoder.measure(looked_up.found.sentences), seconds=1)
-    thread.join(timeout=30)
-    assert waiting.found.n_missing == 0
-    assert len(store.parts(key)) == 1
-    assert waiting.sentences_per_second is None
 
 
 def test_a_cancel_does_not_wait_for_the_model(
@@ -177,12 +145,6 @@ def test_only_so_many_encoders_stay_loaded_and_threads_share_them(
     assert len(set(map(id, got))) == 1
     encoders.get(minilm_encoder.weights)
     assert encoders.get(tiny_weights) is not got[0]
-
-
-def test_a_slower_way_through_a_model_is_said(tmp_path: Path, experiment: Experiment, store: Store) -> None:
-    assert run(experiment, store)[0].slow_path_reason == ""
-    slower, _ = run(replace(experiment, model=str(write_model(tmp_path / "m", "modernbert"))), store)
-    assert "no fast forward pass for models of the type modernbert" in slower.slow_path_reason
 
 
 def test_the_next_part_is_tokenized_while_the_model_is_at_work(

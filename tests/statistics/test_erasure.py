@@ -77,7 +77,6 @@ def test_whitening_few_sentences_is_refused() -> None:
 def test_erasing_is_leace() -> None:
     erased = fit_remedy(Remedy.ERASED, MIXED, OF_MIXED)(MIXED)
     np.testing.assert_allclose(erased, leace(MIXED, OF_MIXED).erase(MIXED))
-    assert LinearRegression().fit(erased, OF_MIXED).score(erased, OF_MIXED) == pytest.approx(0, abs=1e-9)
 
 
 LENGTHS = RANDOM.integers(3, 80, 400)

@@ -152,23 +152,6 @@ def test_the_interval_is_wilsons(noisy: np.ndarray, split: Task) -> None:
     assert found.interval == pytest.approx((centre - margin, centre + margin))
 
 
-def test_the_choice_does_not_read_the_test_sentences(noisy: np.ndarray, split: Task) -> None:
-    blind = noisy.copy()
-    blind[split.test] = np.nan
-    model, *chosen = sentlen.choose(blind, split)
-    found = sentlen.classify(noisy, split)
-    assert chosen == [found.strength, found.dev_accuracy]
-    accuracy = model.score(noisy[split.test].astype(float), split.labels[split.test])
-    assert accuracy == found.accuracy
-
-
-def test_nor_is_the_scaling_found_on_others_than_the_train_sentences(noisy: np.ndarray, split: Task) -> None:
-    shifted = noisy.copy()
-    shifted[np.concatenate([split.dev, split.test])] += 1e3
-    scaler = sentlen.choose(shifted, split)[0][0]
-    np.testing.assert_allclose(scaler.mean_, noisy[split.train].mean(axis=0, dtype=float))
-
-
 def test_of_strengths_that_do_equally_well_the_smallest_is_taken(sentences: list[str], split: Task) -> None:
     """As all do where the classes are far apart."""
     corners = np.eye(6)[split.labels] * 100

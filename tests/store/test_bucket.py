@@ -214,24 +214,6 @@ def test_a_census_is_shared(machine: Machine, monkeypatch: pytest.MonkeyPatch) -
         census.write_bytes(b"damaged")  # and fetched again
 
 
-def test_another_machine_measures_nothing_again(
-    experiment: Experiment, machine: Machine, store: Store, url: str
-) -> None:
-    alone, _ = run(experiment, store)
-    run(experiment, machine("here"))
-    before = contents(url)
-    assert {path for path in before if "/0" in path} == {
-        path.relative_to(store.root).as_posix() for path in store.root.glob("norms-*/0*")
-    }
-    there = machine("there")
-    looked = Extraction(experiment, there, Encoders())
-    assert looked.look_up(Progress()).seconds == 0
-    found, _ = run(experiment, there)
-    assert there.tally.n == 0
-    assert equal(found.measurements, alone.measurements)
-    assert contents(url) == before
-
-
 def test_workers_on_two_machines_make_the_files_that_one_run_makes(
     whole: Experiment, store: Store, machine: Machine, url: str
 ) -> None:
