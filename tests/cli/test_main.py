@@ -31,6 +31,9 @@ from clsviz.cli.main import main
         (["--corpus=two words"], "is not the name of a dataset"),
         (["--column=text"], "column “text”"),
         (["--segmentation=words"], "auto or none or sentences"),
+        (["--output=" + "x" * 300 + ".csv"], "has a name of over 200 bytes"),
+        (["--store="], "store"),
+        (["--\x1b[31m=1"], "[31m"),
     ],
 )
 def test_a_mistake_is_one_line_and_status_2_and_writes_nothing(
@@ -44,8 +47,10 @@ def test_a_mistake_is_one_line_and_status_2_and_writes_nothing(
     assert captured.out == ""
     assert len(captured.err.splitlines()) == 1
     assert captured.err.startswith("clsviz: ")
+    assert captured.err.rstrip("\n").isprintable()
     assert named.format(tmp=tmp_path) in captured.err
     assert not output.exists()
+    assert not (tmp_path / "store").exists()
 
 
 def test_the_dashboard_does_not_start_with_a_limit_that_makes_no_sense(
@@ -67,17 +72,6 @@ command()
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout.splitlines()[-1] == "200000 True"
-
-
-@pytest.mark.parametrize("flags", [["--output=" + "x" * 300 + ".csv"], ["--store="], ["--\x1b[31m=1"]])
-def test_names_that_are_none_are_one_clean_line(
-    arguments: list[str], capsys: pytest.CaptureFixture[str], flags: list[str]
-) -> None:
-    assert main([*arguments, *flags]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("clsviz: ")
-    assert error.endswith("\n")
-    assert error.rstrip("\n").isprintable()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="its shell closes nothing")

@@ -195,14 +195,6 @@ def test_the_fast_precision_comes_with_its_error(
     assert "Computed in bfloat16. Compared with float32 on 256 sentences" in capsys.readouterr().out
 
 
-def test_a_layer_that_the_model_lacks_is_refused_before_any_work(
-    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*arguments, "--layer=3"]) == 2
-    assert capsys.readouterr().err == "clsviz: layer is 3, but this model has layers 0 to 2.\n"
-    assert not (tmp_path / "store").exists()
-
-
 def test_a_slower_way_is_said_on_the_side(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
