@@ -1,5 +1,6 @@
 """How far a long task has come, as plain fields that another thread may read, and a way to stop it."""
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -59,11 +60,14 @@ class Progress:
         self.check()
 
 
-def interruptible(work: Callable[[], T], progress: Progress, *, daemon: bool = True) -> T:
+def interruptible(
+    work: Callable[[], T], progress: Progress, *, daemon: bool = True, most_seconds: float = math.inf
+) -> T:
     """Run `work` in a thread and return its result; raises what it raises, and CancelledError when `progress` stops.
 
-    After a cancellation the thread, which may be waiting for the network, is left to finish by itself. Use
-    `daemon=False` for work that must not be running when the interpreter exits, such as torch.
+    Raises TimeoutError after `most_seconds`. Then, and after a cancellation, the thread, which may be waiting for the
+    network, is left to finish by itself. Use `daemon=False` for work that must not be running when the interpreter
+    exits, such as torch.
     """
     future: Future[T] = Future()
 
@@ -74,6 +78,9 @@ def interruptible(work: Callable[[], T], progress: Progress, *, daemon: bool = T
             future.set_exception(error)
 
     threading.Thread(target=run, name="interruptible", daemon=daemon).start()
+    began = time.monotonic()
     while not wait([future], timeout=0.1).done:
         progress.check()
+        if time.monotonic() - began > most_seconds:
+            raise TimeoutError(f"it took over {most_seconds:.0f} s")
     return future.result()

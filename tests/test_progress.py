@@ -1,9 +1,10 @@
+import threading
 from types import SimpleNamespace
 
 import pytest
 
 from clsviz.errors import CancelledError
-from clsviz.progress import Progress
+from clsviz.progress import Progress, interruptible
 
 
 def test_a_stage_counts_from_what_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,3 +34,11 @@ def test_a_cancelled_task_stops_at_its_next_step() -> None:
     assert progress.done == 1
     with pytest.raises(CancelledError):
         progress.begin("Next")
+
+
+def test_work_that_hangs_is_waited_for_no_longer_than_it_may_take() -> None:
+    is_over = threading.Event()
+    with pytest.raises(TimeoutError, match="over 0 s"):
+        interruptible(lambda: is_over.wait(60), Progress(), most_seconds=0.2)
+    is_over.set()
+    assert interruptible(lambda: 7, Progress(), most_seconds=60) == 7

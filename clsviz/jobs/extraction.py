@@ -5,7 +5,6 @@ import functools
 import os
 import threading
 from collections.abc import Hashable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -285,13 +284,11 @@ class Extraction:
             encoder = encoder_of(found.weights, self._encoders, self._store, found.precision)
             return encoder.seconds_for(some, self.kind)
 
-        trial = ThreadPoolExecutor(1, "trial")
         try:
-            return trial.submit(measure).result(TRIAL_SECONDS) * n_sentences / len(some)
+            of_some = interruptible(measure, Progress(), daemon=False, most_seconds=TRIAL_SECONDS)
+            return of_some * n_sentences / len(some)
         except (TimeoutError, ClsvizError):  # whoever measures all gets the error
             return seconds
-        finally:
-            trial.shutdown(wait=False)
 
     def _weights_here(self) -> models.Weights | None:
         try:

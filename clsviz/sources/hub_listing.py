@@ -7,7 +7,6 @@ never runs.
 import hashlib
 import json
 import re
-import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -237,15 +236,5 @@ def _declared(
             splits[wanted][str(split)] = [by_path[path] for path in paths if path.endswith(".parquet")]
         return splits, default
 
-    began = time.monotonic()
-
-    class Limited(Progress):
-        """Ends what takes too long."""
-
-        def check(self) -> None:
-            progress.check()
-            if time.monotonic() - began > _MOST_SECONDS:
-                raise TimeoutError(f"it took over {_MOST_SECONDS:.0f} s")
-
     with hub.reporting(repository.name, "dataset", repository.commit):
-        return interruptible(look, Limited())
+        return interruptible(look, progress, most_seconds=_MOST_SECONDS)
