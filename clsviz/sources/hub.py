@@ -152,8 +152,6 @@ def fetch(repository: Repository, files: Sequence[File], progress: Progress, *, 
     stage: what `progress` is told. Raises ModelError or CorpusError, by the repository's kind, and CancelledError as
     soon as `progress` is told to stop; the next download resumes what has arrived by then.
     """
-    from huggingface_hub import constants, hf_hub_download
-
     folder, arrived = Path(), 0
 
     def on_bytes(n: int) -> None:
@@ -164,11 +162,7 @@ def fetch(repository: Repository, files: Sequence[File], progress: Progress, *, 
         for file in files:
             if _DIGEST.fullmatch(file.digest):  # without one there is nothing to check against: left to the library
                 _fetch_blob(repository, file, on_bytes)
-            path = hf_hub_download(
-                repository.name, file.path, repo_type=repository.kind, revision=repository.commit,
-                endpoint=constants.ENDPOINT, cache_dir=constants.HF_HUB_CACHE,
-            )  # fmt: skip
-            folder = Path(path).parents[file.path.count("/")]
+            folder = _linked(repository, file.path, repository.commit).parents[file.path.count("/")]
             arrived += file.size
             on_bytes(0)
 
@@ -318,14 +312,21 @@ def look_up(name: str, path: str, revision: str | None) -> Path | bool:
 
 def note(repository: Repository, revision: str | None, path: str) -> None:
     """Let the cache know which commit `revision` means, and what `path` is there, or that it is not."""
-    from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError
 
     with reporting(repository.name, repository.kind, revision), contextlib.suppress(EntryNotFoundError):
-        hf_hub_download(
-            repository.name, path, repo_type=repository.kind, revision=revision,
-            endpoint=constants.ENDPOINT, cache_dir=constants.HF_HUB_CACHE,
-        )  # fmt: skip
+        _linked(repository, path, revision)
+
+
+def _linked(repository: Repository, path: str, revision: str | None) -> Path:
+    """Where the library has a file; it downloads what is not in the cache, and notes what it learns there."""
+    from huggingface_hub import constants, hf_hub_download
+
+    found = hf_hub_download(
+        repository.name, path, repo_type=repository.kind, revision=revision,
+        endpoint=constants.ENDPOINT, cache_dir=constants.HF_HUB_CACHE,
+    )  # fmt: skip
+    return Path(found)
 
 
 @contextlib.contextmanager
