@@ -47,6 +47,9 @@ _PASSING = 0.01
 _PAIRED_QUERIES, _PAIRED_TEXTS = 1000, 5000
 """Queries and texts whose pairs are looked at for the threshold, drawn by the seed."""
 
+_FITTED = (Fix.CENTRED, Fix.ERASED, Fix.WHITENED, Fix.CALIBRATED, *POWERS)
+"""Fixes that are fitted and tried, beside a power of the user's own."""
+
 _WORTHWHILE = 0.01
 """A fix that adds less to recall is not advised for it."""
 
@@ -248,14 +251,11 @@ def run(
         raise UnsearchableError(str(error)) from error
     relevance = Relevance.of(searches.right, len(searches.texts))
     resamples = resample(relevance.n_searches, seed)
-    n_fixes = len(Fix) - 2 + (length_power is not None)
+    n_fixes = len(_FITTED) + (length_power is not None)
     progress.begin("Searching", 1 + 2 * len(vectors.poolings) + 2 * n_fixes)
-    n_done = 0
 
     def step() -> None:
-        nonlocal n_done
-        n_done += 1
-        progress.advance(min(n_done, progress.total))
+        progress.advance(progress.done + 1)
 
     by_words = Outcome.of(rank_by_words(searches.queries, searches.texts, progress.check), relevance, fifths)
     step()
@@ -392,9 +392,8 @@ class _Trial:
         self, length_power: float | None, step: Callable[[], None], check: Callable[[], None]
     ) -> dict[Fix, Outcome]:
         """What is found with each fix, fitted to one fold and searched with the other; those that cannot be are not."""
-        tried = [Fix.CENTRED, Fix.ERASED, Fix.WHITENED, Fix.CALIBRATED, *POWERS]
         outcomes = {}
-        for fix in [*tried, *([] if length_power is None else [Fix.TOKENS_POWER])]:
+        for fix in [*_FITTED, *([] if length_power is None else [Fix.TOKENS_POWER])]:
             found = np.empty((len(self.queries), N_PLACES), np.intp)
             try:
                 for fold in (0, 1):

@@ -7,6 +7,7 @@ import pytest
 
 import clsviz
 from clsviz import words
+from clsviz.api.inputs import Bar
 from clsviz.errors import CorpusError, UnsearchableError
 from clsviz.settings import Fix, Pooling, SimilarityFunction
 from clsviz.statistics.ridge import unit
@@ -52,6 +53,21 @@ def test_the_verdict_and_the_advice_are_the_truth(result: clsviz.SearchTestResul
     assert fixes[Fix.CALIBRATED].interval[0] > 0
     assert Fix.WHITENED not in fixes  # the halves have 250 texts, and 320 are needed
     assert test.consequences[COSINE].advice.fix is None
+
+
+@pytest.mark.parametrize("length_power", [None, 0.5])
+def test_its_bar_ends_full(
+    made: dict[str, object], length_power: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bars: list[Bar] = []
+
+    class Kept(Bar):
+        def __exit__(self, *raised: object) -> None:
+            bars.append(self)
+
+    monkeypatch.setattr("clsviz.api.search.Bar", Kept)
+    clsviz.search_test_vectors(**made, length_power=length_power)
+    assert [(bar.stage, bar.done) for bar in bars] == [("Searching", bars[0].total)]
 
 
 def test_missed_searches_are_those_whose_ten_differ_most(result: clsviz.SearchTestResult) -> None:
