@@ -168,13 +168,10 @@ def compare_lengths(
     """Compare what was found, and measure joined sentences; raises ClsvizError as `similarity` does."""
     view = experiment.view
     progress.begin("Comparing", analysis.search.n_steps(found, view))
-    steps = []
-    for step in analysis.search.compare(found, view):
-        steps.append(step)
-        progress.advance(len(steps))
-
+    for n_done, compared in enumerate(analysis.search.compare(found, view), start=1):  # noqa: B007
+        progress.advance(n_done)
     if found.weights.imported:
-        return SimilarityResult(experiment, found, steps[-1], (), str(found.weights.imported.no_model))
+        return SimilarityResult(experiment, found, compared, (), str(found.weights.imported.no_model))
 
     def measure(texts: Sequence[str]) -> "Vectors":
         return measure_texts(texts, experiment, found, store, encoders, progress)
@@ -185,4 +182,4 @@ def compare_lengths(
         *_, joined = analysis.search.join(found, view, measure)
     except UndefinedFitError as error:
         problem = str(error)
-    return SimilarityResult(experiment, found, steps[-1], joined, problem)
+    return SimilarityResult(experiment, found, compared, joined, problem)
