@@ -8,7 +8,6 @@ from support.tiny import random_sentences
 import clsviz
 from clsviz.encoder import Encoder
 from clsviz.errors import ClsvizError, CorpusError, ModelError, SettingError
-from clsviz.settings import Unit
 
 TEXTS = random_sentences(300, seed=3)
 WORDS = np.array([len(text.split()) for text in TEXTS])
@@ -85,14 +84,6 @@ def test_what_needs_the_model_says_that_there_is_none(
     monkeypatch.setenv("CLSVIZ_STORE", str(mine[1]))
     with pytest.raises(error, match=problem):
         ask(mine[0])
-
-
-def test_lengths_in_tokens_are_taken_as_given(tmp_path: Path) -> None:
-    own = clsviz.import_vectors(TEXTS, norms=range(300), n_tokens=WORDS + 2, store=tmp_path, progress=False)
-    assert own.unit is Unit.TOKENS
-    result = clsviz.measure(own, store=tmp_path, progress=False)
-    assert result.table().set_index("sentence").loc[TEXTS, "n_tokens"].tolist() == (WORDS + 2).tolist()
-    assert "tokens" in result.in_numbers
 
 
 @pytest.mark.parametrize(

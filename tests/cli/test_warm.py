@@ -3,7 +3,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.hub import Hub
-from support.tiny import random_sentences, write_dataset
 
 from clsviz.cli.main import main
 from clsviz.encoder import Encoder
@@ -71,19 +70,6 @@ def test_what_the_hub_does_not_give_is_skipped_and_the_rest_measured(
     assert skipped[0].startswith("clsviz: Skipped tiny on Python 3.11 documentation. ")
     assert skipped[1].startswith("clsviz: Skipped MiniLM-L6 on IMDb reviews. ")
     assert all("Hugging Face Hub" in line for line in skipped)
-
-
-def test_what_the_hub_gives_is_measured(
-    hub: Hub, tiny_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    hub.add("owner/tiny", tiny_folder)
-    write_dataset(tmp_path / "corpus", {"plain_text": {"train": random_sentences(80, seed=5)}})
-    hub.add("owner/corpus", tmp_path / "corpus", kind="dataset")
-    (tmp_path / "list.toml").write_text(
-        '[[experiment]]\nmodel = "owner/tiny"\ncorpus = "owner/corpus"\nsample_size = 40'
-    )
-    assert main(["warm", str(tmp_path / "list.toml"), f"--store={tmp_path / 'store'}"]) == 0
-    assert capsys.readouterr().out == "tiny on owner/corpus: norms of 40 sentences\n"
 
 
 @pytest.mark.parametrize(

@@ -38,15 +38,6 @@ def test_batches_are_not_larger_than_they_may_be(tmp_path: Path, suffix: str) ->
     assert [text for batch in batches for text in batch] == texts
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".tsv.gz", ".jsonl", ".parquet"])
-def test_white_space_is_one_space_and_blanks_are_left_out(tmp_path: Path, suffix: str) -> None:
-    texts = [' One\n\n text,\t"quoted" \r\n and\u2028broken. ', "", " \n", "Another; one | more."]
-    assert read_file(write_texts(tmp_path / f"texts{suffix}", texts)) == [
-        'One text, "quoted" and broken.',
-        "Another; one | more.",
-    ]
-
-
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("texts", [[], [""], [" ", "\t "]])
 def test_a_file_without_text_is_refused(tmp_path: Path, suffix: str, texts: list[str]) -> None:

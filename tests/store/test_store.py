@@ -2,7 +2,6 @@ import json
 from pathlib import Path
 
 import filelock
-import numpy as np
 import pytest
 from support.measured import KEY, measurements
 
@@ -11,16 +10,6 @@ from clsviz.errors import StoreError
 from clsviz.measurements import Kind
 from clsviz.store import Key, Store, borders, missing, part_stop, parts
 from clsviz.store.parts import Part
-
-
-def test_measurements_without_pooler_come_back(store: Store) -> None:
-    whole = measurements(5)
-    part = store.append(
-        KEY, 0, type(whole)(whole.n_tokens, whole.truncated, whole.cls_norms, np.empty((5, 0), "f4")), 1
-    )
-    read = store.read(part)
-    assert read is not None
-    assert not read.has_pooler
 
 
 @pytest.mark.parametrize(

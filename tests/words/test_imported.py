@@ -1,11 +1,9 @@
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from clsviz import analysis, export, jobs, words
-from clsviz.experiment import Experiment
 from clsviz.jobs import Encoders, Extraction, Found, Import
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
@@ -61,16 +59,6 @@ def test_nothing_is_said_of_a_model_of_which_nothing_is_known(in_words: bool, tm
     assert settings["Vector"] == "L2 norm of the imported vector"
     assert "uploaded" not in words.sharing.bibtex(experiment, of_norms)
     assert words.cutoff_unit(experiment) is (Unit.WORDS if in_words else Unit.TOKENS)
-
-
-def test_of_a_model_all_is_said_as_before() -> None:
-    experiment = Experiment()
-    assert words.axis_title(experiment) == words.axis_title(experiment.view) == "Norm of the [CLS] embedding"
-    assert words.vector_name(replace(experiment, layer=2), "the") == "[CLS] after layer 2"
-    assert not words.is_imported(experiment)
-    assert words.cutoff_unit(experiment) is Unit.TOKENS
-    assert words.glossary.of_page(words.glossary.NORM_VS_LENGTH, experiment) == words.glossary.NORM_VS_LENGTH
-    assert "[CLS] and [SEP] are not counted" in words.about_cutoff(experiment)
 
 
 def test_an_import_is_told_in_a_sentence_or_two(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ def test_questions_and_axes_name_model_and_vector() -> None:
                 words.length_title(View()),
                 words.length_title(View(unit=Unit.WORDS, lengths=Lengths.SHUFFLED)),
             ],
+            "the cutoff": [words.about_cutoff(Experiment()), words.cutoff_unit(Experiment())],
             "a picture": [words.sharing.alt(Experiment(), n) for n in (0, 1, 5000)],
         },
     )
