@@ -82,22 +82,27 @@ def test_any_values_give_a_result_or_one_sentence(run: Run, flags: dict[str, str
     run("measure", *(f"--{flag}={value}" for flag, value in flags.items()))
 
 
+@pytest.fixture
+def whole(run: Run, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
+    """A store, and what a command prints from it."""
+    run("probe")
+    printed = run("probe")
+    return (tmp_path / "store").rename(tmp_path / "whole"), printed
+
+
 BYTES = st.one_of(st.binary(max_size=20), st.just(b"[" * 100_000))
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(file=st.integers(0, 50), place=st.floats(0, 1), rest=BYTES)
 def test_any_bytes_in_the_store_give_the_same_numbers_or_one_sentence(
-    run: Run, tmp_path: Path, file: int, place: float, rest: bytes
+    run: Run, whole: tuple[Path, dict[str, Any]], tmp_path: Path, file: int, place: float, rest: bytes
 ) -> None:
     """What comes after some place in one of its files is replaced."""
-    store, whole = tmp_path / "store", tmp_path / "whole"
+    kept, expected = whole
+    store = tmp_path / "store"
     shutil.rmtree(store, ignore_errors=True)
-    if not whole.exists():
-        run("probe")
-        store.rename(whole)
-    shutil.copytree(whole, store)
-    expected = run("probe")
+    shutil.copytree(kept, store)
     paths = sorted(path for path in store.rglob("*") if path.is_file())
     path = paths[file % len(paths)]
     content = path.read_bytes()

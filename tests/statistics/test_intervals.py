@@ -53,17 +53,6 @@ def licence(seed: int, n_texts: int = 40, copies: int = 25) -> tuple[np.ndarray,
     return lengths[order], norms[order], clusters[order]
 
 
-def test_an_interval_knows_that_copies_tell_nothing_new() -> None:
-    lengths, norms, clusters = licence(0)
-    alone, together = fit(lengths, norms), fit(lengths, norms, clusters)
-    assert (together.n_clusters, alone.n_clusters) == (40, 1000)
-    assert (together.slope, together.r_squared) == (alone.slope, alone.r_squared)
-    for name in ("slope_interval", "intercept_interval", "r_squared_interval"):
-        assert np.ptp(getattr(together, name)) > 3 * np.ptp(getattr(alone, name))
-    lower, upper = together.band([20.0])
-    assert upper - lower > 3 * np.subtract(*alone.band([20.0])[::-1])
-
-
 @pytest.mark.parametrize("n_texts", [2, 3, 40])
 def test_the_interval_of_a_slope_is_the_jackknife_of_clusters_refitted(n_texts: int) -> None:
     """The line without each cluster in turn, by statsmodels."""
@@ -234,15 +223,15 @@ def test_the_difference_of_two_correlations_of_the_same_sentences_is_covered_and
     """Both columns follow the same length with the same noise, and one of them a little less."""
     random, covered, told, n = np.random.default_rng(1), 0, 0, 300
     truth = 1 / np.sqrt(1 + 1) - 1 / np.sqrt(1 + 1 + 0.3)
-    for _ in range(200):
+    for _ in range(100):
         x, shared, own = random.normal(size=(3, n))
         one, other = x + shared, x + shared + np.sqrt(0.3) * own
         low, high = Bootstrap(np.arange(n)).correlation_difference((x, one), (x, other))
         covered += low <= truth <= high
         r = [np.arctanh(np.corrcoef(x, column)[0, 1]) for column in (one, other)]
         told += low > 0 and abs(r[0] - r[1]) < 1.96 * np.sqrt(2 / (n - 3))  # as if they were of other sentences
-    assert covered >= 184  # 92%
-    assert told >= 100
+    assert covered >= 92
+    assert told >= 50
 
 
 def test_what_is_undefined_has_no_interval() -> None:

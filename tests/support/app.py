@@ -39,9 +39,14 @@ def browse_from(
     monkeypatch.setattr("streamlit.context", context)
 
 
+def jobs_of(page: AppTest) -> list[Job]:
+    """The jobs that the page watches."""
+    return list(page.session_state.watched.values())
+
+
 def job_of(page: AppTest) -> Job:
-    """The job that the page watches, which the main page has one of."""
-    (job,) = page.session_state.watched.values()
+    """The one that the main page watches."""
+    (job,) = jobs_of(page)
     return job
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import BOXES, answer, charts_by_key, linked, plain, settle, texts
+from support.app import BOXES, answer, charts_by_key, jobs_of, linked, plain, settle, texts
 from support.tiny import write_piecewise_bert
 
-from clsviz.jobs import Cost, Extraction, Job
+from clsviz.jobs import Cost, Extraction
 from clsviz.measurements import Kind
 from clsviz.settings import Pooling, Precision
 from clsviz.statistics import line
@@ -51,10 +51,6 @@ def link_to(folders: list[str], corpus: str, measured_store: Path, tmp_path: Pat
 def open_page(link_to: Callable[..., AppTest]) -> Callable[..., AppTest]:
     """The same, once nothing is being computed any more."""
     return lambda **query: settle(link_to(**query))
-
-
-def jobs_of(page: AppTest) -> list[Job]:
-    return list(page.session_state.watched.values())
 
 
 def table(page: AppTest) -> pd.DataFrame:

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import BOXES, answer, chart, charts_by_key, linked, settle, texts
+from support.app import BOXES, answer, chart, charts_by_key, jobs_of, linked, settle, texts
 from support.processor import needs_bfloat16
 from support.tiny import write_bert
 
 from clsviz.analysis.typed import EXAMPLE
 from clsviz.encoder import Encoder
-from clsviz.jobs import Job
 from clsviz.settings import Pooling
 from clsviz.statistics.line import Audit
 
@@ -36,10 +35,6 @@ def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
         return settle(page.run())
 
     return open_page
-
-
-def jobs_of(page: AppTest) -> list[Job]:
-    return list(page.session_state.watched.values())
 
 
 def lines(page: AppTest, key: str) -> dict[str, np.ndarray]:
