@@ -47,7 +47,7 @@ TOKEN = "hf_test"
 STRANGER = "hf_stranger"
 """Of an account without access to what is private or gated."""
 
-_KINDS = {"models": "model", "datasets": "dataset", "spaces": "space"}
+_KINDS = {"models": "model", "datasets": "dataset"}
 _PIECE = 64 * 1024
 
 
@@ -68,7 +68,6 @@ class Hub:
     def __init__(self, address: str) -> None:
         self.address = address
         self.requests: list[Request] = []
-        self.page_size = 1000
         self.closing = False
         self._repos: dict[tuple[str, str], Repository] = {}
         self._faults: list[Fault] = []
@@ -222,25 +221,13 @@ class Hub:
         return repo
 
     def _tree(self, request: requests.Request, files: dict[str, File], path: str, commit: str) -> Answer:
-        asked = request.query_params
-        recursive = asked.get("recursive", "").lower() == "true"
+        recursive = request.query_params.get("recursive", "").lower() == "true"
         entries = entries_of(files)
         if path and path not in {entry["path"] for entry in entries}:
             raise HTTPException(404, "Entry not found", code_of("EntryNotFound", commit))
-        if path not in files:
-            below = f"{path}/" if path else ""
-            entries = [entry for entry in entries if entry["path"].startswith(below)]
-            if not recursive:
-                entries = [entry for entry in entries if "/" not in entry["path"][len(below) :]]
-        else:
-            entries = [entry for entry in entries if entry["path"] == path]
-        first = int(asked.get("cursor", "0"))
-        last = first + self.page_size
-        answer = as_json(entries[first:last])
-        if last < len(entries):
-            url = request.url.include_query_params(cursor=last)
-            answer.headers["Link"] = f'<{url}>; rel="next"'
-        return answer
+        below = f"{path}/" if path else ""
+        entries = [entry for entry in entries if entry["path"].startswith(below)]
+        return as_json([entry for entry in entries if recursive or "/" not in entry["path"][len(below) :]])
 
 
 async def _leaving(receive: Receive) -> None:
