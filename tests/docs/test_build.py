@@ -12,21 +12,6 @@ def test_the_page_of_the_api_is_what_the_docstrings_say() -> None:
     assert (build.DOCS / "api.md").read_text(encoding="utf-8") == build.api(), "make docs"
 
 
-def test_every_public_name_has_its_place_in_the_page() -> None:
-    text = build.api()
-    for name in ("measure", "NormResult", "Encoder", "fit"):
-        assert f"\n## {name}\n" in text
-    assert "(#fit-1)" in text  # beside Fit
-    for member in (
-        "NormResult.table",
-        "ProbeResult.plot",
-        "Comparison.fit",
-        "Encoder.vectors",
-        "Experiment.from_query",
-    ):
-        assert f"\n### {member}\n" in text
-
-
 def test_the_notebook_was_run_and_tells_nothing_of_the_machine() -> None:
     text = NOTEBOOK.read_text(encoding="utf-8")
     assert len(text) < 100_000
