@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import lazy_loader
-import numpy as np
 
 from clsviz import jobs, words
 from clsviz.cli import output
@@ -76,10 +75,9 @@ def measure_on_ray(
             n_measured = 0
             # A block for each part, so that an actor that dies costs no more, and no row waits for others.
             parts = [{"start": start, "stop": stop} for start, stop in left]
-            rows = ray.data.from_items(parts, override_num_blocks=len(parts)).map_batches(
+            rows = ray.data.from_items(parts, override_num_blocks=len(parts)).map(
                 Measure,
                 fn_constructor_args=(experiment.to_query(), store.address),
-                batch_size=1,
                 compute=ray.data.ActorPoolStrategy(size=size),
                 num_cpus=n_cores,
                 num_gpus=1 if n_gpus else 0,
@@ -116,18 +114,13 @@ class Measure:
         kind = jobs.kind_of_norms(self._experiment)
         return jobs.Extraction(self._experiment, self._store, jobs.Encoders(), kind=kind).worker(Progress())
 
-    def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
-        """Measure parts; a row for each: how many sentences were measured, and what went wrong, or ""."""
-        numbers, errors = [], []
-        for start, stop in zip(batch["start"], batch["stop"], strict=True):
-            n_measured, problem = 0, ""
-            try:
-                n_measured = sum(len(part.measurements) for part in self._worker.measure(int(start), int(stop)))
-            except ClsvizError as error:
-                problem = str(error)
-            numbers.append(n_measured)
-            errors.append(problem)
-        return {"n_measured": np.array(numbers), "error": np.array(errors)}
+    def __call__(self, part: Mapping[str, int]) -> dict[str, Any]:
+        """Measure the part; how many sentences were measured, and what went wrong, or ""."""
+        try:
+            measured = self._worker.measure(int(part["start"]), int(part["stop"]))
+            return {"n_measured": sum(len(one.measurements) for one in measured), "error": ""}
+        except ClsvizError as error:
+            return {"n_measured": 0, "error": str(error)}
 
 
 def cores_each(cpus: Sequence[int], n_actors: int) -> int:

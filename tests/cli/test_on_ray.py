@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import psutil
 import pytest
 from support.corpora import shrink
@@ -69,13 +68,12 @@ def test_an_actor_measures_the_parts_that_it_is_given_and_no_others(
 ) -> None:
     run(experiment, store)
     actor = Measure(experiment.to_query(), str(tmp_path / "shared"))
-    rows = actor({"start": np.array([64, 0]), "stop": np.array([128, 32])})
-    assert rows["n_measured"].tolist() == [64, 32]
-    assert [*rows["error"]] == ["", ""]
+    assert actor({"start": 64, "stop": 128}) == {"n_measured": 64, "error": ""}
+    assert actor({"start": 0, "stop": 32}) == {"n_measured": 32, "error": ""}
     shared = Store(tmp_path / "shared")
     assert files(shared) == {name: content for name, content in files(store).items() if name[6:9] in ("064", "000")}
-    again = actor({"start": np.array([64, 32]), "stop": np.array([128, 64])})
-    assert again["n_measured"].tolist() == [0, 32]  # the first is there
+    assert actor({"start": 64, "stop": 128})["n_measured"] == 0  # it is there
+    assert actor({"start": 32, "stop": 64})["n_measured"] == 32
 
 
 def test_an_actor_reads_what_of_a_whole_corpus_is_not_in_memory(
@@ -85,7 +83,7 @@ def test_an_actor_reads_what_of_a_whole_corpus_is_not_in_memory(
     whole = Experiment(experiment.model, experiment.corpus, sample_size=ALL)
     run(whole, store)
     actor = Measure(whole.to_query(), str(tmp_path / "shared"))
-    assert actor({"start": np.array([256]), "stop": np.array([400])})["n_measured"].tolist() == [144]
+    assert actor({"start": 256, "stop": 400})["n_measured"] == 144
     ((name, content),) = files(Store(tmp_path / "shared")).items()
     assert files(store)[name] == content
 
@@ -105,8 +103,7 @@ def test_the_sample_is_drawn_once_before_parts_are_handed_out(
 
 def test_an_actor_tells_what_it_cannot_do(experiment: Experiment, tmp_path: Path) -> None:
     query = experiment.to_query() | {"model": str(tmp_path / "nothing")}
-    (said,) = Measure(query, str(tmp_path / "store"))({"start": np.array([0]), "stop": np.array([32])})["error"]
-    assert "nothing" in said
+    assert "nothing" in Measure(query, str(tmp_path / "store"))({"start": 0, "stop": 32})["error"]
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:{port}", "[::1]:{port}"])
