@@ -69,11 +69,8 @@ def test_an_experiment_of_a_link_is_replayed(result: clsviz.NormResult, api_stor
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        ({"n": 0}, "n is 0"),
-        ({"seed": -1}, "seed is -1"),
         ({"pooling": "sum"}, "cls or mean or max or pooler"),
         ({"layer": 3}, "layers 0 to 2"),
-        ({"colour": "red"}, "no setting “colour”"),
         ({"model": "two words"}, "is not the name of a model"),
         ({"corpus": "/nowhere/a.txt"}, "/nowhere/a.txt"),
         ({"column": "text"}, "column “text”"),

@@ -72,8 +72,6 @@ def test_texts_of_a_file_of_their_own_are_counted_in_words(tmp_path: Path, capsy
     ("flags", "problem"),
     [
         (["--vectors=w"], "has no vectors under “w”. There is v."),
-        (["--text=title"], "has no texts under “title”. There is body."),
-        (["--tokens=body"], "has no numbers of tokens under “body”. There is tokens."),
         (["--name=a b"], "must be 1 to 60 letters"),
         (["--texts=missing.txt"], "There is no file “missing.txt”"),
         (["--vectors=v", "--norms=tokens"], "not both"),

@@ -73,15 +73,6 @@ def test_a_folder_is_listed_once_in_a_moment(monkeypatch: pytest.MonkeyPatch) ->
     assert there.names("folder") == {"a", "b", "c"}  # what it wrote itself it knows
 
 
-def test_what_is_damaged_and_cannot_be_deleted_is_not_seen_again() -> None:
-    there = Bucket("faulty://bucket")
-    put(there, "folder/a")
-    Faulty.faults["rm_file"] = PermissionError("Access Denied")
-    there.drop("folder/a")
-    assert there.names("folder") == set()
-    assert Bucket("faulty://bucket").names("folder") == {"a"}
-
-
 @pytest.mark.parametrize(
     ("method", "fault", "said"),
     [

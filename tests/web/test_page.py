@@ -80,11 +80,11 @@ def test_every_page_has_its_question_and_its_picture(
     site: TestClient, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     browse_from(monkeypatch, "localhost")
-    found = head(site, f"/{path}?layer=2")
-    asked = plain(linked({"layer": "2"}, path).run().title[0].value)
-    assert found.tags["og:title"] == found.title == asked
+    found = head(site, f"/{path}")
+    question, _ = question_and_answer(path)
+    assert found.tags["og:title"] == found.title == question
     picture = found.tags["og:image"]
-    assert picture.startswith("http://demo.example/preview.png?layer=2")
+    assert picture.startswith("http://demo.example/preview.png")
     answered = site.get(picture)
     assert answered.headers["Content-Type"] == "image/png"
     with Image.open(io.BytesIO(answered.content)) as image:
@@ -186,8 +186,9 @@ def test_a_host_is_text_too(site: TestClient) -> None:
 
 
 def test_behind_a_proxy_the_picture_is_where_the_page_is(site: TestClient) -> None:
-    behind = site.get("/?layer=2", headers={"X-Forwarded-Proto": "https"})
-    assert _Head(behind.text).tags["og:image"] == "https://demo.example/preview.png?layer=2"
+    behind = _Head(site.get("/?layer=2", headers={"X-Forwarded-Proto": "https"}).text)
+    assert behind.title.endswith(" after layer 2?")
+    assert behind.tags["og:image"] == "https://demo.example/preview.png?layer=2"
     odd = site.get("/?layer=2", headers={"X-Forwarded-Proto": "javascript"})
     assert _Head(odd.text).tags["og:image"] == "http://demo.example/preview.png?layer=2"
 
