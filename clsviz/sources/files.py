@@ -279,17 +279,13 @@ class Table:
             raise no_text(printable(self.name))
 
     def cells(self, field: str) -> Values:
-        """What every row has in one of the `fields`, as text; None where it is blank.
+        """What every row has in one of the `fields`, as text; None or "" where it is blank.
 
         Raises CorpusError if there is no such field, and while reading if the file is damaged.
         """
         if field not in self.fields or self._read_field is None:
             raise CorpusError(f"{printable(self.name)} has no column “{shown(field)}”.")
         return self._read_field(field)
-
-    def values(self, field: str) -> Values:
-        """The same, each as one line of up to 100 characters."""
-        return (short_values(values) for values in self.cells(field))
 
 
 def usable_fields(names: Iterable[str]) -> tuple[str, ...]:

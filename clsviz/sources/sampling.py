@@ -22,6 +22,7 @@ from clsviz.progress import Progress
 from clsviz.settings import ALL, Segmentation, printable, shown
 from clsviz.sources import hub, segmentation, tables
 from clsviz.sources.catalogue import Corpus, is_on_hub, label, not_downloaded
+from clsviz.sources.files import short_values
 from clsviz.sources.hub_dataset import Split, open_split
 from clsviz.sources.hub_listing import NotKeptError, forget_listing
 from clsviz.sources.local_files import (
@@ -374,8 +375,9 @@ def values_beside(
     rows, places = np.unique(sample.rows, return_inverse=True)
     found = np.full(len(rows), None, object)
     n_before = 0
-    for values in tables.open_table(file, file_name, reading=selection.reading).values(field):
+    for cells in tables.open_table(file, file_name, reading=selection.reading).cells(field):
         progress.check()
+        values = short_values(cells)
         start, stop = np.searchsorted(rows, [n_before, n_before + len(values)])
         found[start:stop] = [values[row - n_before] for row in rows[start:stop].tolist()]
         n_before += len(values)

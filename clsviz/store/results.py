@@ -98,11 +98,6 @@ class ResultCache:
         self._in_flight: dict[Hashable, Future[Any]] = {}
         self._lock = threading.Lock()
 
-    @property
-    def n_bytes(self) -> int:
-        """Size of the results in memory."""
-        return int(self._values.currsize)
-
     def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
         """The result: from memory, from disk, or computed now. Whoever asks for it meanwhile waits for the same.
 

@@ -96,7 +96,7 @@ def test_what_a_spreadsheet_has_above_the_header_is_no_text(tmp_path: Path, abov
     table = open_table(put(tmp_path / "a.csv", "\n".join(rows).encode()))
     assert table.columns == ("remark",)
     assert read(table) == ["A cat sat.", "Dogs ran, and hid."]
-    assert [value for values in table.values("id") for value in values] == ["1", None, "2"]
+    assert [value or None for cells in table.cells("id") for value in cells] == ["1", None, "2"]
 
 
 @pytest.mark.parametrize("rows", [["text,,", "A cat sat.,1,x"], ["text,", "A cat sat.,"], ["text", "A cat sat."]])
