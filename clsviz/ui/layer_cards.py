@@ -67,15 +67,15 @@ def show(
         else:
             why = said.NOT_ASKED if job is None else said.IMPOSSIBLE if job.error else said.BEING_COMPUTED
             title = f"{said.NAMES[f'{name}_box']}: {why}"
-        _card(title, f"{name}_box", lambda: draw(job), chosen=lambda: state[setting] if setting else None)
+        layout.box(title, f"{name}_box", lambda: draw(job), chosen=lambda: state[setting] if setting else None)
 
-    _card(said.direction(profile, unit), "in_full", partial(_in_full, profile, experiment))
+    layout.box(said.direction(profile, unit), "in_full", partial(_in_full, profile, experiment))
     if not is_imported:
         of_random = analyses.get("random_weights")
         random: RandomWeights | None = of_random.work.result if of_random else None
         of_cls = "" if experiment.pooling is Pooling.CLS else "[CLS]"
         if not found.weights.untrained:
-            _card(
+            layout.box(
                 words.random_weights.title(random, unit, is_asked=of_random is not None, vector=of_cls),
                 "random_weights_box",
                 partial(_random_weights, found, experiment, profile, of_random),
@@ -86,13 +86,15 @@ def show(
 
         def show_curves() -> None:
             if curves["n"].nunique() > 1:
-                figure = figures.learning_curves(curves, chart.palette())
+                figure = figures.learning_curves(curves, figures.Palette())
                 plot.show(figure, key="learning_curves", alt=curve_title, height=_HEIGHTS["curves"])
             st.caption(words.random_weights.ABOUT_CURVE)
 
-        _card(curve_title, "learning_curve_box", show_curves)
+        layout.box(curve_title, "learning_curve_box", show_curves)
         cells = partial(_cells, profile, experiment)
-        _card(said.norms(profile, unit), "vectors_box", cells, chosen=lambda: (session.experiment().view, state.heat))
+        layout.box(
+            said.norms(profile, unit), "vectors_box", cells, chosen=lambda: (session.experiment().view, state.heat)
+        )
 
     def show_scatter() -> None:
         st.markdown(escape(words.result(shown, experiment, len(found.measurements))))
@@ -101,7 +103,7 @@ def show(
         selection.show(experiment, found, shown, selected, share.file_name(experiment, found))
 
     of_norm = said.norm(words.axis_title(experiment), words.answer(shown, experiment))
-    _card(of_norm, "scatter_box", show_scatter, chosen=lambda: (state.selected, state.colour))
+    layout.box(of_norm, "scatter_box", show_scatter, chosen=lambda: (state.selected, state.colour))
     card("breakdown", said.breakdown, lambda job: _breakdown(job, profile))
     whole = profile.get(experiment.pooling, experiment.layer, Readout.VECTOR)
     card(
@@ -122,10 +124,6 @@ def show(
     card("sentlen", said.sentlen, _sentlen)
     if is_imported:
         st.caption(words.waiting.NO_OTHERS)
-
-
-def _card(title: str, key: str, draw: Callable[[], object], **how: Any) -> None:
-    layout.box(escape(title), key, draw, **how)
 
 
 def _is_begun(
@@ -188,7 +186,7 @@ def _cells(profile: "Profile", experiment: Experiment) -> None:
     def draw() -> Any:
         table = export.tables.r_squared_by_vector(profile, poolings, readout)
         names, layers = [words.POOLINGS[one].short for one in poolings], [*map(str, range(profile.n_layers + 1))]
-        return figures.heat_map(table, names, layers, chart.palette(), marked=marked)
+        return figures.heat_map(table, names, layers, figures.Palette(), marked=marked)
 
     def choose() -> None:
         place = plot.told("cells", "clicked")
@@ -230,7 +228,7 @@ def _projection(found: Found, experiment: Experiment, profile: "Profile", job: "
             result.projection.coordinates,
             result.lengths,
             figures.labels_of([found.sentences[at] for at in result.index]),
-            chart.palette(),
+            figures.Palette(),
             shares=result.projection.shares,
             unit=experiment.unit,
             selected=np.flatnonzero(np.isin(result.index, chart.selected_sentences(found, experiment))),
@@ -253,7 +251,7 @@ def _erasure(found: Found, experiment: Experiment, job: "Analysis[Erasure] | Non
     if result is None or not result.n_done:
         st.container(height=_HEIGHTS["erasure"], border=False)
         return
-    figure = figures.erasure(export.tables.erasure(result), chart.palette())
+    figure = figures.erasure(export.tables.erasure(result), figures.Palette())
     plot.show(figure, key="erasure", alt=findings, height=_HEIGHTS["erasure"])
     st.caption(words.probing.ABOUT_ERASING)
 
@@ -317,7 +315,7 @@ def _breakdown(job: "Analysis[NormBreakdown]", profile: "Profile") -> None:
     if not profile.is_of_one_vector:
         st.markdown("**How much the norm of [CLS] varies**")
         figure = plot.once(
-            ("spread", profile), lambda: figures.norm_spread(export.tables.norm_spread(profile), chart.palette())
+            ("spread", profile), lambda: figures.norm_spread(export.tables.norm_spread(profile), figures.Palette())
         )
         alt = "Standard deviation of the norm of [CLS] as a share of its mean, after every layer."
         plot.show(figure, key="spread", alt=alt, height=_HEIGHTS["spread"])
@@ -329,7 +327,7 @@ def _dimensions(breakdown: "NormBreakdown") -> None:
         st.info(escape(breakdown.by_dimension_problem))
         return
     figure = plot.once(
-        ("dimensions", breakdown), lambda: figures.dimension_shares(shares.shares, shares.order, chart.palette())
+        ("dimensions", breakdown), lambda: figures.dimension_shares(shares.shares, shares.order, figures.Palette())
     )
     alt = "The dimensions with the largest shares of the squared norm."
     plot.show(figure, key="dimensions", alt=alt, height=_HEIGHTS["shares"])
@@ -435,7 +433,7 @@ def _origin(found: Found, experiment: Experiment, job: "Analysis[Origin] | None"
                     st.info(escape(problem))
                     continue
                 lines = export.tables.origin_lines(result, alteration)
-                figure = figures.layer_lines(lines, chart.palette(), n_layers=result.n_layers)
+                figure = figures.layer_lines(lines, figures.Palette(), n_layers=result.n_layers)
                 alt = f"R² by layer of natural sentences, and with {kind.clause}."
                 plot.show(figure, key=f"origin-{alteration}", alt=alt, height=_HEIGHTS["origin"])
                 st.caption(escape(kind.catches))
@@ -481,7 +479,7 @@ def _travel(
     findings = words.probing.travelled(result, found.corpus.label, there.corpus.label, experiment.unit)
     st.markdown(escape(findings))
     lines, n_layers = export.tables.travel_lines(result), found.vectors.n_layers
-    figure = figures.error_lines(lines, chart.palette(), unit=experiment.unit, n_layers=n_layers)
+    figure = figures.error_lines(lines, figures.Palette(), unit=experiment.unit, n_layers=n_layers)
     plot.show(figure, key="travel", alt=findings, height=_HEIGHTS["travel"])
     st.caption(words.probing.ABOUT_TRAVELLING)
 

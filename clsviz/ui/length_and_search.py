@@ -11,7 +11,7 @@ import streamlit as st
 
 from clsviz import export, figures, words
 from clsviz.analysis.search_test import TESTED, Correction, Example, Neighbours, SearchTest
-from clsviz.errors import ClsvizError, CorpusError, SettingError, UnsearchableError
+from clsviz.errors import CorpusError, SettingError, UnsearchableError
 from clsviz.experiment import Experiment
 from clsviz.figures import static
 from clsviz.jobs import Analysis, Found, State
@@ -20,7 +20,7 @@ from clsviz.sources import catalogue, models, tables
 from clsviz.sources.local_files import place_of
 from clsviz.ui import search_jobs, sidebar, status, view
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, layout, plot, redrawn, share
+from clsviz.ui.parts import layout, plot, redrawn, share
 from clsviz.ui.search_jobs import Asked, SearchJobs
 from clsviz.ui.state import server, session, url, visitor, watching
 
@@ -150,25 +150,13 @@ def _show_searches(asked: Asked | None) -> None:
             help="The column whose titles search for their texts. Without one, halves of texts search for each other.",
         )
 
-    def keep() -> None:
-        state.searches_message = ""
-        if state.searches_upload is not None:
-            try:
-                state.searches = server.keep_upload(state.searches_upload)
-            except ClsvizError as error:
-                state.searches_message = str(error)
+    def take(name: str) -> None:
+        state.searches = name
 
     def draw() -> None:
-        file = st.file_uploader(
-            "Searches with right texts",
-            key="searches_upload",
-            on_change=keep,
-            max_upload_size=server.upload_megabytes(server.limits()),
-            help="A table of query and text, or of query and ids, separated by spaces, of the corpus’s column id.",
-        )
-        if file is not None and (message := state.get("searches_message", "")):
-            st.error(escape(message))
-        elif state.searches:
+        about = "A table of query and text, or of query and ids, separated by spaces, of the corpus’s column id."
+        is_taken = sidebar.uploader("Searches with right texts", "searches_upload", take, about)
+        if is_taken and state.searches:
             st.button("Use no file of searches", on_click=state.update, args=[{"searches": ""}], width="stretch")
 
     layout.box("Use your own searches", "own_searches", draw, height=234, chosen=_of_searches)
@@ -210,7 +198,7 @@ def _show() -> None:
         else:
             lines = figures.by_fifth(words.search.lines(seen, similarity))
             plot.show(
-                figures.exposure_by_fifth(lines, words.search.spans(seen), chart.palette()),
+                figures.exposure_by_fifth(lines, words.search.spans(seen), figures.Palette()),
                 key="exposure",
                 alt=f"Exposure and recall by fifths of the texts’ lengths. {words.search.verdict(seen, similarity)}",
                 height=figures.SEARCH_HEIGHT,
@@ -331,7 +319,7 @@ def _show_cards(test: SearchTest, similarity: SimilarityFunction) -> None:
 
     def show_neighbours(neighbours: Neighbours) -> None:
         spans = [words.similarity.span(ends) for ends in neighbours.spans]
-        figure = figures.length_map(np.array(neighbours.cosines), spans, chart.palette())
+        figure = figures.length_map(np.array(neighbours.cosines), spans, figures.Palette())
         alt = "Mean cosine of two texts by the tenths that their lengths are in."
         plot.show(figure, key="map", alt=alt, height=_HEIGHT_OF_MAP)
         st.caption(escape(search.ABOUT_NEIGHBOURS))
@@ -343,7 +331,7 @@ def _show_cards(test: SearchTest, similarity: SimilarityFunction) -> None:
     st.caption(search.ABOUT_MISSED if of.examples else search.NONE_MISSED)
     st.session_state.setdefault("example_0", True)  # open at first
     for number, example in enumerate(of.examples[:5]):
-        label = escape(search.example(example))
+        label = search.example(example)
         layout.box(label, f"example_{number}", partial(_show_example, example, number))
     st.subheader("What else is known", anchor=False)
     layout.box(search.rankings(test), "rankings", show_rankings)

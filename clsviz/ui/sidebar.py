@@ -219,36 +219,39 @@ def own_text(key: str, about: str) -> None:
         _upload(key)
 
 
+def uploader(label: str, key: str, take: Callable[[str], None], about: str) -> bool:
+    """Where a file is chosen, which is kept, and taken by its name; False if it cannot be, and why stands here."""
+    state = st.session_state
+
+    def keep() -> None:
+        state[f"{key}_message"] = ""
+        try:
+            if state[key] is not None:
+                take(server.keep_upload(state[key]))
+        except ClsvizError as error:
+            state[f"{key}_message"] = str(error)
+
+    most = server.upload_megabytes(server.limits())
+    file = st.file_uploader(label, key=key, on_change=keep, max_upload_size=most, help=about)
+    if file is None or not state.get(f"{key}_message", ""):
+        return True
+    show_message(key)
+    return False
+
+
 def _upload(key: str) -> None:
     """Where a file is chosen, which then is the corpus, or this place says why not."""
     state = st.session_state
 
-    def keep() -> None:
-        state.upload_message = ""
-        if state[key] is None:
-            return
-        try:
-            name = server.keep_upload(state[key])
-        except ClsvizError as error:
-            state.upload_message = str(error)
-            return
+    def take(name: str) -> None:
         if f"{key}_place" in state:  # whoever has chosen a file looks for what is made of it
             state[f"{key}_place"] = False
         state.uploads = list(dict.fromkeys([*state.get("uploads", []), name]))
         choose_corpus(name)
         session.hold()
 
-    file = st.file_uploader(
-        "A text file",
-        key=key,
-        on_change=keep,
-        max_upload_size=server.upload_megabytes(server.limits()),
-        help="Plain text (a text on each line, or wrapped paragraphs), a table (CSV, TSV, JSON lines) or Parquet. "
-        "All but Parquet may be gzipped.",
-    )
-    if file is not None and (message := state.get("upload_message", "")):  # and it is not kept
-        st.error(escape(message))
-    else:
+    about = "Plain text (a text on each line, or wrapped paragraphs), a table (CSV, TSV, JSON lines) or Parquet. "
+    if uploader("A text file", key, take, f"{about}All but Parquet may be gzipped."):
         st.caption(words.reading.kept_for(server.limits().upload_seconds))
 
 

@@ -19,7 +19,6 @@ from clsviz.statistics.probes import Readout
 from clsviz.store.results import ResultKey
 from clsviz.ui import layer_cards as cards
 from clsviz.ui import sidebar, view
-from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, layout, plot, preview, redrawn, share
 from clsviz.ui.state import server, session, url, watching
 
@@ -140,7 +139,7 @@ def _show_waiting(experiment: Experiment) -> None:
     for key, name in said.NAMES.items():
         if (key in of_one or not words.is_imported(experiment)) and not (is_untrained and key == "random_weights_box"):
             why = said.NOT_ASKED if key in asked_for else said.BEING_COMPUTED
-            layout.box(escape(f"{name}: {why}"), key, lambda: st.caption(said.WAITS))
+            layout.box(f"{name}: {why}", key, lambda: st.caption(said.WAITS))
 
 
 def _open_what_a_link_asks_for() -> None:

@@ -67,7 +67,7 @@ def box(
     """
 
     def unfold() -> None:
-        with st.expander(label, icon=icon, key=key, on_change="rerun") as place:
+        with st.expander(escape(label), icon=icon, key=key, on_change="rerun") as place:
             fill(place, key, draw, height)
 
     redrawn.show(unfold, chosen, is_active, lambda: None)
