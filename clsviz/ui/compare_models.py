@@ -155,11 +155,9 @@ def _show(
     with view.strip():
         view.controls(shallowest, poolings)
         with st.container(gap="xsmall"):
-            st.toggle(
+            view.switch(
                 "Norms as they are",
-                value=st.session_state.axes,
-                key="axes",
-                persist_state="session",
+                "axes",
                 help="Draw each model’s norms on an axis of its own. Otherwise they are distances from the model’s "
                 "mean, in its standard deviations, on one axis for all.",
             )
@@ -212,7 +210,7 @@ def _show_pictures(experiment: Experiment, rows: Sequence[Row], founds: Sequence
             panels.append((row.label, points, row.fit))
         unit = experiment.unit
         return figures.small_multiples(
-            panels, chart.palette(), shared_y=is_scaled, unit=unit, is_scaled=is_scaled, selected=chosen
+            panels, figures.Palette(), shared_y=is_scaled, unit=unit, is_scaled=is_scaled, selected=chosen
         )
 
     key = [(row.label, row.norms, marked.tobytes()) for row, marked in zip(rows, selected, strict=True)]
@@ -231,7 +229,7 @@ def _show_searches(rows: Sequence[Row], of_searches: Sequence[SearchJobs]) -> No
     if any(row.search for row in rows):
         lines = figures.by_fifth(words.comparison.rankings(rows))
         figure = figures.exposure_by_fifth(
-            lines, words.comparison.fifths(rows), chart.palette(), height=_HEIGHT_OF_CURVES
+            lines, words.comparison.fifths(rows), figures.Palette(), height=_HEIGHT_OF_CURVES
         )
         plot.show(figure, key="searches", alt=about, height=_HEIGHT_OF_CURVES)
     waiting = [
@@ -290,7 +288,7 @@ def _show_curves(
 
     def draw() -> Any:
         table = analysis.compare.curves(rows).rename(columns={name: "value"})
-        return figures.relative_depth(table, chart.palette(), y_title=title, span=span, guess=guess)
+        return figures.relative_depth(table, figures.Palette(), y_title=title, span=span, guess=guess)
 
     key = tuple((row.label, row.norms, row.profile) for row in rows)
     with st.container(key=f"{name}_curves"):

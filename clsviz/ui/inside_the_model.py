@@ -1,6 +1,5 @@
 """The page “Inside the model”: its parts, where [CLS] begins, and whether the pooler output follows from it."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from clsviz.sources import models
 from clsviz.sources.models import Weights
 from clsviz.ui import sidebar, status
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, layout, own, plot, share
+from clsviz.ui.parts import layout, own, plot, share
 from clsviz.ui.state import server, session, url, visitor, watching
 
 if TYPE_CHECKING:
@@ -80,11 +79,7 @@ def page() -> None:
         answer, numbers = words.anatomy.answer(anatomy), words.anatomy.in_numbers(anatomy)
     layout.head(question, answer, numbers, terms=words.glossary.INSIDE_THE_MODEL)
     if weights is None or anatomy is None:
-        if before := st.session_state.get("way_before"):  # the picture of the model before, dimmed
-            figure, alt, height = before
-            told = words.waiting.SETTINGS_BEFORE
-            plot.show(figure, key="way", alt=f"{told}. {alt}", height=height, is_dimmed=True)
-            st.caption(escape(f"{told}."))
+        plot.show_before("way")
         return
     own.line()
     typed = own.typed()
@@ -92,13 +87,14 @@ def page() -> None:
     check = own.try_sentences("pooler_check", weights, [sentence], partial(analysis.typed.check, sentence=sentence))
     check = check or own.before("pooler_check", weights)
     groups, steps = anatomy.group_table(), words.anatomy.steps(anatomy, check) if check else []
-    figure, alt = figures.way_of_cls(groups, steps, chart.palette()), words.anatomy.way(steps, groups, weights.label)
+    figure, alt = figures.way_of_cls(groups, steps, figures.Palette()), words.anatomy.way(steps, groups, weights.label)
     height = _HEIGHT_OF_AXES + _HEIGHT_OF_BAR * (anatomy.architecture.n_layers or len(groups)) + 3 * _HEIGHT_OF_BAR
-    st.session_state.way_before = figure, alt, height
-    plot.show(figure, key="way", alt=alt, height=height, is_dimmed=check is not None and check.sentence != sentence)
+    is_before = check is not None and check.sentence != sentence
+    plot.show(figure, key="way", alt=alt, height=height, is_dimmed=is_before, is_kept=True)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         own.offer_for_link()
         _downloads(experiment, weights, anatomy, check)
+    box = partial(layout.box, height=_HEIGHT_OF_TABLE)
     if check is not None:
         st.caption(escape(words.anatomy.checked_sentence(check, len(typed))))
         beginning = words.anatomy.beginning(anatomy, check, untrained=weights.untrained)
@@ -110,15 +106,11 @@ def page() -> None:
             st.markdown(escape(beginning))
             st.code(numbers + more, language=None, wrap_lines=True)
 
-        _box(words.anatomy.beginning_title(anatomy, check), "beginning", show_beginning)
-        _box(words.anatomy.pooler_title(anatomy, check), "pooler_check", partial(_show_check, anatomy, check))
-        _box(words.anatomy.norm_title(check), "direction", partial(_show_direction, check))
-    _box(words.anatomy.parameters_title(anatomy), "parameters", partial(_show_parameters, anatomy, weights.label))
-    _box(words.anatomy.facts_title(anatomy), "facts", partial(_show_facts, anatomy, weights))
-
-
-def _box(title: str, key: str, draw: Callable[[], object]) -> None:
-    layout.box(escape(title), key, draw, height=_HEIGHT_OF_TABLE)
+        box(words.anatomy.beginning_title(anatomy, check), "beginning", show_beginning)
+        box(words.anatomy.pooler_title(anatomy, check), "pooler_check", partial(_show_check, anatomy, check))
+        box(words.anatomy.norm_title(check), "direction", partial(_show_direction, check))
+    box(words.anatomy.parameters_title(anatomy), "parameters", partial(_show_parameters, anatomy, weights.label))
+    box(words.anatomy.facts_title(anatomy), "facts", partial(_show_facts, anatomy, weights))
 
 
 def _weights_or_job(name: str) -> tuple[Weights | None, MeasuringJob | None, ClsvizError | None]:

@@ -252,7 +252,7 @@ def _show_layers(typed: TypedSentences, at: int, corpus: CorpusContext | None, e
         table["name"] = table["sentence"].astype(str) + ". " + table["name"]
     findings = words.try_a_sentence.layers(typed, at, corpus)
     st.markdown(escape(findings))
-    figure = figures.layer_path(table, corpus.layer_band if corpus else None, chart.palette())
+    figure = figures.layer_path(table, corpus.layer_band if corpus else None, figures.Palette())
     plot.show(figure, key="path", alt=f"Norm of [CLS] after every layer. {findings}", height=_HEIGHT_OF_LAYERS)
     if note := words.try_a_sentence.layers_note(corpus, experiment.length_cutoff):
         st.caption(escape(note))
@@ -277,10 +277,9 @@ def _show_growth(
     band = corpus.length_band(int(grown["tokens"].max())) if corpus else None
     findings = words.try_a_sentence.growth_said(grown)
     title = words.axis_title(experiment)
-    figure = figures.growth(grown, band, chart.palette(), title, unit=experiment.unit)
+    figure = figures.growth(grown, band, figures.Palette(), title, unit=experiment.unit)
     alt = f"The norm after every added word. {findings}"
-    st.session_state.growth_before = figure, alt
-    plot.show(figure, key="growth", alt=alt, height=_HEIGHT_OF_GROWTH)
+    plot.show(figure, key="growth", alt=alt, height=_HEIGHT_OF_GROWTH, is_kept=True)
     view.select(
         "Word to repeat",
         "word",
@@ -296,13 +295,8 @@ def _show_growth(
 
 def _show_growth_before() -> None:
     """What was drawn of the sentence before, dimmed: nothing below moves while the next is measured."""
-    before = st.session_state.get("growth_before")
-    if before is None:
+    if not plot.show_before("growth", words.try_a_sentence.SENTENCE_BEFORE):
         st.container(height=_HEIGHT_OF_GROWTH, border=False)
-        return
-    figure, alt = before
-    plot.show(figure, key="growth", alt=alt, height=_HEIGHT_OF_GROWTH, is_dimmed=True)
-    st.caption(escape(words.try_a_sentence.SENTENCE_BEFORE))
 
 
 def _show_pooler(typed: TypedSentences, at: int, corpus: CorpusContext | None, experiment: Experiment) -> None:
@@ -356,13 +350,7 @@ def _show_nearest(typed: TypedSentences, at: int, jobs: list[MeasuringJob], expe
         st.session_state.nearest_wanted = st.session_state.nearest
 
     st.subheader("Which corpus sentences are nearest?", anchor=False)
-    st.toggle(
-        "Find the nearest corpus sentences",
-        value=st.session_state.nearest,
-        key="nearest",
-        persist_state="session",
-        on_change=want,
-    )
+    view.switch("Find the nearest corpus sentences", "nearest", on_change=want)
     if len(jobs) < 2:
         n, seconds = min(experiment.sample_size, experiment.probe_size), None
         if (found := jobs[0].work.found) is not None:

@@ -34,6 +34,11 @@ def choice(
     )
 
 
+def switch(label: str, setting: str, **how: Any) -> None:
+    """The control of a setting that is on or off."""
+    st.toggle(label, value=st.session_state[setting], key=setting, persist_state="session", **how)
+
+
 def select(label: str, setting: str, options: Iterable[Any], name: Callable[[Any], str], **how: Any) -> None:
     """The control of a setting that is one of many, in a list; a link may hold one that is not offered."""
     chosen, offered = st.session_state[setting], list(options)

@@ -36,7 +36,7 @@ def quoted(sentence: str, most: int = _LONGEST_QUOTE) -> str:
 
 EXAMPLE = "An example; type your own"
 
-SENTENCE_BEFORE = "Of the sentence before, until this one is measured."
+SENTENCE_BEFORE = "Of the sentence before, until this one is measured"
 
 
 def headline(typed: TypedSentences, at: int, corpus: CorpusContext | None, view: View) -> str:

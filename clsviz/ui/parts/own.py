@@ -12,6 +12,7 @@ from clsviz.jobs import Analysis, State, encoder_of
 from clsviz.settings import Precision, Unit
 from clsviz.sources.models import Weights
 from clsviz.sources.segmentation import MAX_CHARACTERS
+from clsviz.ui import view
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import redrawn
 from clsviz.ui.state import server
@@ -68,11 +69,9 @@ def one_or_several() -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="how_many"):
         if st.session_state.several:  # a click leaves the box, which submits what was typed
             st.button("Measure", icon=":material/straighten:")
-        st.toggle(
+        view.switch(
             "More than two",
-            value=st.session_state.several,
-            key="several",
-            persist_state="session",
+            "several",
             disabled=has_many,
             help="One per line. Leave two or fewer to go back to measuring as you type.",
         )

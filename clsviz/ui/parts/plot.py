@@ -20,7 +20,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from clsviz import figures
+from clsviz import figures, words
+from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, serving
 
 _CHART = st.components.v2.component(
@@ -63,6 +64,7 @@ def show(
     height: int | None = None,
     tools: bool = False,
     is_dimmed: bool = False,
+    is_kept: bool = False,
     zoom: Sequence[float] = (),
     marks: str = "",
     selected: NDArray[np.bool_] | None = None,
@@ -72,13 +74,16 @@ def show(
 ) -> None:
     """Draw a figure in the colours of the theme; its arguments may change at every run.
 
-    tools: whether Plotly's are offered. is_dimmed: whether it is of the settings before. zoom: the ends of both axes to
-    begin with, (4,), if not all is seen. marks: what is selected, in words; selected: which of the points that are,
-    bool (n,). on_zoom, on_select, on_click: called once the visitor did so; `told` has what.
+    tools: whether Plotly's are offered. is_dimmed: whether it is of the settings before. is_kept: whether it is then
+    seen again, by `show_before`. zoom: the ends of both axes to begin with, (4,), if not all is seen. marks: what is
+    selected, in words; selected: which of the points that are, bool (n,). on_zoom, on_select, on_click: called once the
+    visitor did so; `told` has what.
     """
     if not isinstance(figure, Drawing):
         figure = drawing(figures.plain_json(figure), figure.layout.height)
     height = height or figure.height
+    if is_kept:
+        st.session_state[f"{key}_before"] = figure, alt, height
     for content in filter(None, (figure.routed, figure.labels)):
         contents().keep(content)
     _CHART(
@@ -103,6 +108,16 @@ def show(
         on_selected_change=on_select or (lambda: None),
         on_clicked_change=on_click or (lambda: None),
     )
+
+
+def show_before(key: str, about: str = words.waiting.SETTINGS_BEFORE) -> bool:
+    """Draw what was drawn there and kept, dimmed, until there is more; False if there is nothing. about: what it is."""
+    if (before := st.session_state.get(f"{key}_before")) is None:
+        return False
+    figure, alt, height = before
+    show(figure, key=key, alt=f"{about}. {alt}", height=height, is_dimmed=True)
+    st.caption(escape(f"{about}."))
+    return True
 
 
 def told(key: str, name: str) -> Any:
