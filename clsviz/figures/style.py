@@ -31,7 +31,7 @@ _UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 @dataclass(frozen=True)
 class Palette:
-    """Colours by role, as #rrggbb."""
+    """Colours by role, as #rrggbb; on the pages the browser replaces them by those of the theme."""
 
     points: str = "#4c7da8"
     line: str = "#d62728"

@@ -311,7 +311,9 @@ def _cutoffs(job: MeasuringJob, experiment: Experiment) -> None:
         if table.empty:
             return
         plot.show(
-            figures.cutoff_lines(table, experiment.length_cutoff, chart.palette(), unit=unit, cutoff_unit=cutoff_unit),
+            figures.cutoff_lines(
+                table, experiment.length_cutoff, figures.Palette(), unit=unit, cutoff_unit=cutoff_unit
+            ),
             height=_HEIGHT_OF_CUTOFFS,
             key="cutoffs",
             alt="R² and slope of the line by length cutoff.",

@@ -15,7 +15,6 @@ from clsviz.jobs import Found
 from clsviz.settings import Overlay, Unit
 from clsviz.sources import catalogue
 from clsviz.statistics.lengths import bins, slices
-from clsviz.ui.markdown import escape
 from clsviz.ui.parts import colouring, plot, selection
 from clsviz.ui.state import links, server
 
@@ -28,16 +27,8 @@ HEIGHT = 470
 
 _KEY = "scatter"
 
-CURVES, MEDIANS, RANGES = Overlay
-"""What can be drawn over the sentences."""
-
 _FURTHEST = 1e30
 """Where no axis ends."""
-
-
-def palette() -> "figures.Palette":
-    """The colours, which the browser replaces with those of the theme."""
-    return figures.Palette()
 
 
 def view_of(found: Found, experiment: Experiment) -> "ViewData":
@@ -56,8 +47,8 @@ def _quantiles(found: Found, view: View, shown: "ViewData") -> "Quantiles | None
 
 def drawn_overlays(found: Found, experiment: Experiment, shown: "ViewData", overlays: Sequence[str]) -> list[Overlay]:
     """Those overlays that there is something to draw of: few sentences have no curves."""
-    curves = _quantiles(found, experiment.view, shown) if CURVES in overlays else None
-    return [Overlay(name) for name in overlays if name != CURVES or curves is not None]
+    curves = _quantiles(found, experiment.view, shown) if Overlay.CURVES in overlays else None
+    return [Overlay(name) for name in overlays if name != Overlay.CURVES or curves is not None]
 
 
 def flat(found: Found, experiment: Experiment, shown: "ViewData") -> "Flat | None":
@@ -85,8 +76,9 @@ def zoom_of(experiment: Experiment) -> str:
     return str((*view, experiment.unit))
 
 
-def axes(experiment: Experiment, longest: int) -> "figures.Axes":
-    """The axes of the scatter, which keep the visitor's zoom for as long as they mean the same."""
+def axes_of(experiment: Experiment, shown: "ViewData | None" = None) -> "figures.Axes":
+    """The axes of the scatter of what is shown, which keep the visitor's zoom for as long as they mean the same."""
+    longest = int(shown.lengths.max()) if shown is not None and len(shown.lengths) else experiment.length_cutoff
     if experiment.unit is Unit.TOKENS:
         longest = min(longest, experiment.length_cutoff)
     return figures.Axes(
@@ -96,11 +88,6 @@ def axes(experiment: Experiment, longest: int) -> "figures.Axes":
         unit=experiment.unit,
         length_title=words.length_title(experiment.view),
     )
-
-
-def axes_of(experiment: Experiment, shown: "ViewData") -> "figures.Axes":
-    """The axes of the scatter of what is shown."""
-    return axes(experiment, int(shown.lengths.max()) if len(shown.lengths) else experiment.length_cutoff)
 
 
 def seen(
@@ -158,7 +145,7 @@ def show(
     found: Found,
     shown: "ViewData",
     own: "figures.Points | None" = None,
-    overlays: Sequence[str] = (MEDIANS,),
+    overlays: Sequence[str] = (Overlay.MEDIANS,),
     own_name: str = "yours",
 ) -> NDArray[np.intp]:
     """The scatter; returns which of the sentences shown are selected in it, intp (n,).
@@ -169,11 +156,17 @@ def show(
     is_dense = figures.is_dense(len(shown.index), len(found.measurements))
     part = tuple(st.session_state.zoom) if is_dense else ()
     marked = selection.marked(st.session_state.selected, shown)
-    selected = _found_in(marked, found, shown)
+    selected = _found_in(marked, found, shown.index)
     groups = colouring.groups(found, experiment)
 
     def draw() -> tuple["figures.Drawn", plot.Drawing]:
-        over = {**_over(found, experiment, shown, overlays), "own": own, "own_name": own_name}
+        over = {
+            "quantiles": _quantiles(found, experiment.view, shown) if Overlay.CURVES in overlays else None,
+            "bins": bins(shown.lengths, shown.norms) if Overlay.MEDIANS in overlays else None,
+            "slices": slices(shown.lengths, shown.norms) if Overlay.RANGES in overlays else None,
+            "own": own,
+            "own_name": own_name,
+        }
         return _draw(found, experiment, shown, around, part, selected, groups, over)
 
     also = selected.tobytes() if is_dense and len(selected) <= figures.MOST_SELECTED else b""
@@ -183,13 +176,13 @@ def show(
     drawn, drawing = draw() if own else server.cache().get_or_compute(key, draw)
     against = f"{words.axis_title(experiment)} against sentence length for {shown.n:,} sentences. "
     alt = against + words.result(shown, experiment, found.n_measured)
-    st.session_state.drawn_before = drawing, alt
     plot.show(
         drawing,
         key=_KEY,
         alt=alt,
         height=HEIGHT,
         tools=True,
+        is_kept=True,
         zoom=st.session_state.zoom,
         marks=st.session_state.selected,
         selected=np.isin(drawn.points, selected),
@@ -238,23 +231,11 @@ def _draw(
     return drawn, plot.drawing(sent, HEIGHT, labels=texts, is_private=is_private)
 
 
-def _over(found: Found, experiment: Experiment, shown: "ViewData", overlays: Sequence[str]) -> dict[str, Any]:
-    """What is drawn over the sentences, as `scatter` takes it."""
-    return {
-        "quantiles": _quantiles(found, experiment.view, shown) if CURVES in overlays else None,
-        "bins": bins(shown.lengths, shown.norms) if MEDIANS in overlays else None,
-        "slices": slices(shown.lengths, shown.norms) if RANGES in overlays else None,
-    }
-
-
 def show_empty(experiment: Experiment, alt: str) -> None:
     """The scatter before there are points: that of the settings before, dimmed, or its axes alone."""
-    if before := st.session_state.get("drawn_before"):
-        drawing, told = before
-        plot.show(drawing, key=_KEY, alt=f"{words.waiting.SETTINGS_BEFORE}. {told}", height=HEIGHT, is_dimmed=True)
-        st.caption(escape(f"{words.waiting.SETTINGS_BEFORE}."))
+    if plot.show_before(_KEY):
         return
-    figure = figures.empty(axes(experiment, experiment.length_cutoff))
+    figure = figures.empty(axes_of(experiment))
     drawing = plot.drawing(figures.sent(figure, np.empty(0, np.intp)), HEIGHT)
     plot.show(drawing, key=_KEY, alt=alt, height=HEIGHT, tools=True)
 
@@ -270,25 +251,23 @@ def selected_sentences(found: Found, experiment: Experiment) -> NDArray[np.intp]
     if st.session_state.selected and st.session_state.get("marked_of") == _drawn_from(experiment):
         marked = st.session_state.get("marked_sentences", marked)
         marked = marked[marked < len(found.sentences)]
-    text = st.session_state.find.strip()
-    if not text:
-        return marked
-    is_held = _holding(colouring.sample_of(found), text, found.sentences)
-    return marked[is_held[marked]] if st.session_state.selected else np.flatnonzero(is_held)
+    return _found_in(marked, found)
 
 
 def _drawn_from(experiment: Experiment) -> Hashable:
     return experiment.selection, experiment.seed, experiment.sample_size
 
 
-def _found_in(marked: NDArray[np.intp], found: Found, shown: "ViewData") -> NDArray[np.intp]:
-    """Those marked that hold what the visitor looks for; if none is marked, all that do."""
+def _found_in(
+    marked: NDArray[np.intp], found: Found, index: NDArray[np.intp] | slice = slice(None)
+) -> NDArray[np.intp]:
+    """Those marked that hold what the visitor looks for; if none is marked, all that do.
+
+    index: which sentences of the sample can be marked.
+    """
     text = st.session_state.find.strip()
     if not text:
         return marked
-    is_held = _holding(colouring.sample_of(found), text, found.sentences)[shown.index]
+    key = "holding", colouring.sample_of(found), text
+    is_held = server.cache().get_or_compute(key, lambda: analysis.fields.holding(text, found.sentences))[index]
     return marked[is_held[marked]] if st.session_state.selected else np.flatnonzero(is_held)
-
-
-def _holding(sample: Hashable, text: str, sentences: list[str]) -> NDArray[np.bool_]:
-    return server.cache().get_or_compute(("holding", sample, text), lambda: analysis.fields.holding(text, sentences))

@@ -15,7 +15,7 @@ from clsviz.sources.local_files import Preview
 from clsviz.sources.segmentation import LONG_TEXT
 from clsviz.ui import view
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import assist, chart, plot
+from clsviz.ui.parts import assist, plot
 from clsviz.ui.state import server, session, watching
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _examples(preview: Preview) -> None:
     with lengths:
         n_words = preview.n_words
         plot.show(
-            figures.histogram(n_words, "Words in a sentence", chart.palette()),
+            figures.histogram(n_words, "Words in a sentence", figures.Palette()),
             height=_HEIGHT,
             key="preview-lengths",
             alt=words.reading.lengths(preview),
