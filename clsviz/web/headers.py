@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import math
 import re
 from collections.abc import Callable, Collection, Hashable, Mapping
 from urllib.parse import urlsplit
@@ -96,6 +97,8 @@ class _Gate:
 _AROUND_A_FILE = 64 * 1024
 """What a browser sends around a file that it uploads."""
 
+_RECENT_SECONDS = 600
+
 
 class SameOrigin(_Gate):
     """Refuses what a page of another site asks a visitor's browser to do here: connect to a session, or upload.
@@ -118,18 +121,29 @@ class SameOrigin(_Gate):
 
 
 class LimitedUploads(_Gate):
-    """Refuses a file that is larger than this server takes, before any of it is received."""
+    """Refuses a file that is larger than this server takes, or more than it takes now, before any of it is received.
 
-    def __init__(self, app: ASGIApp, most_bytes: int) -> None:
+    Streamlit keeps every file in memory for as long as its visitor has the page open.
+    """
+
+    def __init__(self, app: ASGIApp, most_bytes: int, most_together: int | None) -> None:
+        """most_together: bytes of all files that came in the last ten minutes; None for any number."""
         super().__init__(app)
         self._most_bytes = most_bytes + _AROUND_A_FILE
+        self._recent: TTLCache[object, int] = TTLCache(most_together or math.inf, _RECENT_SECONDS, getsizeof=int)
 
     def _refusal(self, scope: Scope) -> Response | None:
-        length = Headers(scope=scope).get("content-length", "")
-        is_known_to_fit = length.isdecimal() and int(length) <= self._most_bytes
-        if scope.get("method") not in ("POST", "PUT") or is_known_to_fit:
+        if scope.get("method") not in ("POST", "PUT"):
             return None
-        return PlainTextResponse("The file is too large for this server.", 413)
+        length = Headers(scope=scope).get("content-length", "")
+        if not length.isdecimal() or int(length) > self._most_bytes:
+            return PlainTextResponse("The file is too large for this server.", 413)
+        self._recent.expire()
+        if self._recent.currsize + int(length) > self._recent.maxsize:
+            wait = {"Retry-After": str(_RECENT_SECONDS)}
+            return PlainTextResponse("Too much is being uploaded. Wait ten minutes.", 503, wait)
+        self._recent[object()] = int(length)
+        return None
 
 
 class OnlyFor(_Gate):

@@ -139,6 +139,19 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_received(
     assert status(iter([b"x"])) == 413  # it does not say how large it is
 
 
+def test_so_many_files_are_taken_in_ten_minutes(
+    open_site: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLSVIZ_LIMIT_UPLOAD_MEMORY_BYTES", "1MB")
+    site = open_site()
+    answers = [
+        site.put(f"/_stcore/upload_file/session/{at}", content=b"x" * 400 * 2**10).status_code for at in range(4)
+    ]
+    assert 503 not in answers[:2]
+    assert answers[2:] == [503, 503]
+    assert site.get("/ready").status_code == 200
+
+
 def test_a_visitor_gets_so_many_previews_and_answers_a_minute(
     open_site: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
