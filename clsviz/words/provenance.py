@@ -124,7 +124,7 @@ def settings(experiment: Experiment, found: Found, shown: "ViewData") -> dict[st
     line += _OF_MORE if found.is_of_all and found.sample.whole is None else ""
     return {
         **origin(found),
-        "ViewData": used(experiment, shown.n, shown.n_truncated),
+        "Shown": used(experiment, shown.n, shown.n_truncated),
         "Length": length(experiment),
         "Vector": f"L2 norm of {vector(experiment, found)}" + ("" if found.weights.imported else _READ),
         "Precision": precision(shown.audit) if shown.audit else Precision.EXACT.numbers,
