@@ -126,11 +126,16 @@ class LimitedUploads(_Gate):
     Streamlit keeps every file in memory for as long as its visitor has the page open.
     """
 
-    def __init__(self, app: ASGIApp, most_bytes: int, most_together: int | None) -> None:
-        """most_together: bytes of all files that came in the last ten minutes; None for any number."""
+    def __init__(self, app: ASGIApp, most_bytes: int, most_together: int | None, n_proxies: int) -> None:
+        """most_together: bytes of all files of ten minutes, a quarter of them from one address; None: any number.
+
+        n_proxies: how many are believed when they say whom they forward.
+        """
         super().__init__(app)
-        self._most_bytes = most_bytes + _AROUND_A_FILE
-        self._recent: TTLCache[object, int] = TTLCache(most_together or math.inf, _RECENT_SECONDS, getsizeof=int)
+        self._most_bytes, self._n_proxies = most_bytes + _AROUND_A_FILE, n_proxies
+        self._recent: TTLCache[tuple[str, object], int] = TTLCache(
+            most_together or math.inf, _RECENT_SECONDS, getsizeof=int
+        )
 
     def _refusal(self, scope: Scope) -> Response | None:
         if scope.get("method") not in ("POST", "PUT"):
@@ -138,11 +143,13 @@ class LimitedUploads(_Gate):
         length = Headers(scope=scope).get("content-length", "")
         if not length.isdecimal() or int(length) > self._most_bytes:
             return PlainTextResponse("The file is too large for this server.", 413)
+        address, most = _address(HTTPConnection(scope), self._n_proxies), self._recent.maxsize
         self._recent.expire()
-        if self._recent.currsize + int(length) > self._recent.maxsize:
+        before = sum(n_bytes for (whose, _), n_bytes in self._recent.items() if whose == address)
+        if self._recent.currsize + int(length) > most or (before and before + int(length) > most / 4):
             wait = {"Retry-After": str(_RECENT_SECONDS)}
             return PlainTextResponse("Too much is being uploaded. Wait ten minutes.", 503, wait)
-        self._recent[object()] = int(length)
+        self._recent[address, object()] = int(length)
         return None
 
 
@@ -184,8 +191,7 @@ class LimitedRequests(_Gate):
         if most is None:
             return None
         request = HTTPConnection(scope)
-        forwarded = request.headers.get("x-forwarded-for", "").split(",")
-        address = identity.address_of(request.client.host if request.client else "", forwarded, self._n_proxies)
+        address = _address(request, self._n_proxies)
         cookie = identity.name_in(request.cookies)
         may = True
         for name, times in (((kind, address), 10), ((kind, address, cookie), 1)):
@@ -193,3 +199,9 @@ class LimitedRequests(_Gate):
             count[0] += 1
             may &= count[0] <= most * times
         return None if may else PlainTextResponse("Too many requests. Wait a minute.", 429, {"Retry-After": "60"})
+
+
+def _address(request: HTTPConnection, n_proxies: int) -> str:
+    """Where a request comes from, if so many proxies are believed when they say whom they forward."""
+    forwarded = request.headers.get("x-forwarded-for", "").split(",")
+    return identity.address_of(request.client.host if request.client else "", forwarded, n_proxies)

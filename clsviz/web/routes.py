@@ -71,7 +71,12 @@ def middleware() -> list[Middleware]:
         Middleware(TrustedHostMiddleware, allowed_hosts=serving.allowed_hosts() or ["*"], www_redirect=False),
         Middleware(SameOrigin, allowed=serving.allowed_origins()),
         Middleware(LimitedRequests, most=most, is_preview=is_preview, n_proxies=limits.trusted_proxies),
-        Middleware(LimitedUploads, most_bytes=limits.upload_bytes, most_together=limits.upload_memory_bytes),
+        Middleware(
+            LimitedUploads,
+            most_bytes=limits.upload_bytes,
+            most_together=limits.upload_memory_bytes,
+            n_proxies=limits.trusted_proxies,
+        ),
         Middleware(OnlyFor, paths=[base + path for path in METRICS], is_welcome=hosting.shows_metrics),
     ]
 

@@ -139,16 +139,25 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_received(
     assert status(iter([b"x"])) == 413  # it does not say how large it is
 
 
-def test_so_many_files_are_taken_in_ten_minutes(
+def test_so_many_files_are_taken_in_ten_minutes_and_a_quarter_of_them_from_one_address(
     open_site: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLSVIZ_LIMIT_UPLOAD_MEMORY_BYTES", "1MB")
+    monkeypatch.setenv("CLSVIZ_LIMIT_TRUSTED_PROXIES", "1")
     site = open_site()
-    answers = [
-        site.put(f"/_stcore/upload_file/session/{at}", content=b"x" * 400 * 2**10).status_code for at in range(4)
-    ]
-    assert 503 not in answers[:2]
-    assert answers[2:] == [503, 503]
+
+    def is_taken(address: str, kilobytes: int) -> bool:
+        answer = site.put(
+            "/_stcore/upload_file/session/file",
+            content=b"x" * kilobytes * 2**10,
+            headers={"X-Forwarded-For": address},
+        )
+        return answer.status_code != 503
+
+    assert [is_taken("192.0.2.1", 120) for _ in range(4)] == [True, True, False, False]
+    assert is_taken("192.0.2.2", 400)  # one alone may be larger than that
+    assert is_taken("192.0.2.3", 300)
+    assert not is_taken("192.0.2.4", 100)  # all together
     assert site.get("/ready").status_code == 200
 
 
