@@ -163,10 +163,10 @@ FAULTS = [
         "export",
     ),
     Fault(
-        "length and norm change places in the picture",
+        "the picture has the length where the norm should be",
         "figures/cloud.py",
-        "            x=points.lengths.astype(kind),\n            y=points.norms.astype(np.float32),",
-        "            y=points.lengths.astype(kind),\n            x=points.norms.astype(np.float32),",
+        "y=points.norms.astype(np.float32),",
+        "y=points.lengths.astype(np.float32),",
         "figures",
     ),
     Fault(
