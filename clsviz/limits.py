@@ -33,7 +33,7 @@ class Limits:
     trusted_proxies: how many proxies before this server are believed when they say whom they forward.
     upload_bytes, unpacked_bytes: the largest file that can be uploaded, and the most that it may hold when unpacked.
     upload_memory_bytes: how large the uploads of ten minutes may be together, which are in memory while their pages are
-        open, and four times as large as those of one address; more are refused. None means as they will.
+        open; one address may have a quarter. More are refused. None means as they will.
     upload_seconds: how long an upload is kept once nobody who looks at it is there; None means for good.
     store_bytes: how large the store may become before what was longest unused is deleted; None means as it will.
     """

@@ -98,8 +98,7 @@ def write_sentences(
 
         def write(table: pa.Table) -> None:
             nonlocal n_sentences
-            sentences = table["sentence"].to_pylist()
-            digest.update((b"\n" if n_sentences else b"") + "\n".join(sentences).encode())
+            _add(digest, table, is_first=not n_sentences)
             n_sentences += len(table)
             writer.write_table(table, row_group_size=_ROW_GROUP)
 
@@ -133,10 +132,12 @@ def n_batches_before(path: Path, name: str) -> int:
 
     What is damaged or was kept under another name is deleted.
     """
-    unfinished = path.with_suffix(".unfinished")
+    unfinished, digest = path.with_suffix(".unfinished"), hashlib.sha256()
     about = read_about(unfinished, name)
-    with contextlib.suppress(OSError, pa.ArrowException):
-        if about is not None and sum(map(len, _tables(unfinished))) == about.n_sentences:
+    with contextlib.suppress(OSError, pa.ArrowException, ValueError, LookupError):
+        for at, table in enumerate(_tables(unfinished) if about else ()):
+            _add(digest, table, is_first=not at)
+        if about is not None and digest.hexdigest() == about.fingerprint:
             return about.n_batches
     with contextlib.suppress(OSError):  # of a store that cannot be used: whoever writes to it says so
         unfinished.unlink(missing_ok=True)
@@ -148,6 +149,11 @@ def _tables(path: Path) -> Iterator[pa.Table]:
     with open_regular(path) as stream, pq.ParquetFile(stream, page_checksum_verification=True) as file:
         for group in range(file.num_row_groups):
             yield file.read_row_group(group)
+
+
+def _add(digest: "hashlib._Hash", table: pa.Table, *, is_first: bool) -> None:
+    """Add sentences to the digest of all."""
+    digest.update((b"" if is_first else b"\n") + "\n".join(table["sentence"].to_pylist()).encode())
 
 
 def read_about(path: Path, name: str = "") -> About | None:

@@ -335,7 +335,7 @@ def _every_layer(found: Found, experiment: Experiment) -> None:
     every = server.cache().get_or_compute(of, lambda: analysis.layers.every_layer(found, of_cls, pooled))
 
     def draw() -> list[dict[str, str]]:
-        drawn = analysis.layers.with_selected(every, found, of_cls, pooled, selected)
+        drawn = analysis.layers.with_selected(every, found, of_cls, pooled, selected) if len(selected) else every
         marked = np.flatnonzero(np.isin(drawn.index, selected))
         return [figures.thumbnail(drawn, at, marked) for at in range(len(drawn.layers))]
 

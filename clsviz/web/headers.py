@@ -98,6 +98,7 @@ _AROUND_A_FILE = 64 * 1024
 """What a browser sends around a file that it uploads."""
 
 _RECENT_SECONDS = 600
+"""For so long, what was uploaded counts."""
 
 
 class SameOrigin(_Gate):

@@ -140,12 +140,16 @@ def test_what_was_cut_of_a_file_before_a_cancellation_is_not_cut_again(
     n_before, n_cut[0] = n_cut[0], 0
     assert 0 < n_before < n_all
     (unfinished,) = kept.glob("*.unfinished")
+    table, said, altered = pq.read_table(unfinished), pq.read_metadata(unfinished).metadata, io.BytesIO()
+    others = ["of another text", *table["sentence"].to_pylist()[1:]]
+    column = pa.array(others, table.schema.field(0).type)
+    pq.write_table(table.set_column(0, "sentence", column).replace_schema_metadata(said), altered)
     again = sampling.find_sample(selection, 100_000, 0, kept, Progress())
     assert n_cut[0] <= n_all - n_before + 10_000  # the batch in hand
     assert (again.sentences, again.corpus.fingerprint) == (whole.sentences, whole.corpus.fingerprint)
     assert whole.rows is None or whole.rows.tolist() == again.rows.tolist()
     assert not unfinished.exists()
-    for left in (b"", b"PAR1 and more"):
+    for left in (b"", b"PAR1 and more", altered.getvalue()):
         unfinished.write_bytes(left)
         next(kept.glob("file-*.parquet")).unlink()
         assert sampling.find_corpus(selection, kept, Progress()).fingerprint == whole.corpus.fingerprint
