@@ -1,0 +1,62 @@
+"""Errors meant for the user: what failed, and what to do about it.
+
+ClsvizError
+├── SettingError   a setting is out of range, misspelt, or cannot be heeded
+├── CorpusError    a corpus cannot be found or read
+├── ModelError     a model cannot be found, loaded or run
+├── HubError       the Hub does not answer: the name may well be right
+├── StoreError     results cannot be stored
+└── Undefined      the sentences do not determine the statistic
+"""
+
+
+class ClsvizError(Exception):
+    """An error that the user can fix.
+
+    reason: what failed, with the value at fault, as a sentence.
+    remedy: what to do, as a sentence; may be empty.
+    """
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        super().__init__(reason, remedy)
+        self.reason = reason
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, [self.reason, self.remedy]))
+
+
+class SettingError(ClsvizError):
+    """A setting is out of range, misspelt, or cannot be heeded."""
+
+
+class CorpusError(ClsvizError):
+    """A corpus cannot be found or read."""
+
+
+class ModelError(ClsvizError):
+    """A model cannot be found, loaded or run."""
+
+
+class HubError(ClsvizError):
+    """The Hub does not answer: the name may well be right."""
+
+
+class StoreError(ClsvizError):
+    """Results cannot be stored."""
+
+
+class Undefined(ClsvizError):
+    """The sentences do not determine the statistic."""
+
+
+LONGEST_QUOTE = 80
+
+
+def quote(text: object) -> str:
+    """Text from outside as messages show it: in quotation marks, on one line, printable, shortened."""
+    line = " ".join(str(text).split())
+    printable = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+    if len(printable) > LONGEST_QUOTE:
+        printable = f"{printable[: LONGEST_QUOTE - 1]}…"
+    return f"“{printable}”"
