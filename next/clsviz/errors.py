@@ -54,7 +54,7 @@ LONGEST_QUOTE = 80
 
 
 def quote(text: object) -> str:
-    """Text from outside as messages show it: in quotation marks, on one line, printable, shortened."""
+    """Text from outside as messages show it: quoted, on one line, printable, shortened."""
     line = " ".join(str(text).split())
     printable = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
     if len(printable) > LONGEST_QUOTE:

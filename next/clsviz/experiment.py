@@ -1,4 +1,4 @@
-"""The settings of an experiment: field name = URL parameter = command-line flag = widget key = keyword."""
+"""The settings: field name = URL parameter = command-line flag = widget key = keyword."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -47,13 +47,13 @@ class Experiment:
     configuration, split: parts of a dataset of the Hub; "" means its default.
     column: the column of a table that holds the text; "" means the likeliest.
     encoding: of a file, such as cp1254; "" means the likeliest.
-    segmentation: sentences cuts texts into sentences; lines takes each line of a text file, or each row
-        of a table, as it is; paragraphs joins the lines of a text file up to an empty one; auto takes
-        what suits the texts.
+    segmentation: sentences cuts texts into sentences; lines takes each line of a text file, or each
+        row of a table, as it is; paragraphs joins the lines of a text file up to an empty one; auto
+        takes what suits the texts.
     sample_size: sentences to draw, or “all”. seed: of the draw, and of random weights.
     precision: exact is float32; fast is bfloat16, whose error is reported.
-    probe_size: sentences, from the start of the sample, whose vectors are measured where norms do not
-        suffice.
+    probe_size: sentences, from the start of the sample, whose vectors are measured where norms do
+        not suffice.
     length_cutoff: only sentences of fewer tokens enter the regression.
     layer: after which the vector is taken; 0 is the embedding output, None the last.
     pooling: the vector: of [CLS], the mean over all tokens, or the pooler's output.
@@ -106,7 +106,8 @@ def parse_setting(name: str, text: str) -> Any:
     """
     defaults = {field.name: field.default for field in fields(Experiment)}
     if name not in defaults:
-        raise SettingError(f"There is no setting {quote(name)}.", f"Choose from {', '.join(defaults)}.")
+        remedy = f"The settings are {', '.join(defaults)}."
+        raise SettingError(f"There is no setting {quote(name)}.", remedy)
     text = text.strip()
     if not text:
         return defaults[name]
@@ -124,9 +125,8 @@ def parse_setting(name: str, text: str) -> Any:
 
 def _check_name(name: str, value: object) -> None:
     if not isinstance(value, str) or len(value) > LONGEST_NAME or not value.isprintable():
-        raise SettingError(
-            f"{name} is {quote(value)}.", f"Choose a name of at most {LONGEST_NAME} printable characters."
-        )
+        remedy = f"Choose a name of at most {LONGEST_NAME} printable characters."
+        raise SettingError(f"{name} is {quote(value)}.", remedy)
     if not value and name in ("model", "corpus"):
         raise SettingError(f"{name} is empty.", "Choose a name.")
 
