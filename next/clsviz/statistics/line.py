@@ -1,0 +1,179 @@
+"""The regression line of norm on length, with intervals that know what belongs together."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clsviz.errors import Undefined
+from clsviz.statistics.jackknife import (
+    ROUNDING,
+    Floats,
+    Interval,
+    cluster_sums,
+    jackknife,
+    student_t,
+)
+
+FEWEST = 3
+"""Sentences of a line: one goes through any two."""
+
+LEAST_GROUPS = 10
+"""Row groups that suffice to estimate how they differ."""
+
+FEW_DEGREES = 20
+"""Fewer degrees of freedom than these, and than a twentieth of the sentences, are few."""
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Ordinary least squares of norm on length; 95% intervals are infinite where unbounded.
+
+    n, n_clusters: sentences, and groups of near-duplicates among them.
+    slope: change of the norm per unit of length. intercept: norm at the length 0.
+    r2: share of the variance of the norms; its interval holds 0 where that of the slope does.
+    is_few_decide: True if few clusters decide R²'s interval, which may then be too narrow.
+    length_mean, norm_mean, norm_sd: of lengths and norms; ddof=1.
+    squared_margins: float64 (2, 2), the covariance of the norm at the mean length and of the slope,
+        times the square of Student's t.
+    """
+
+    n: int
+    n_clusters: int
+    slope: float
+    slope_interval: Interval
+    intercept: float
+    r2: float
+    r2_interval: Interval
+    is_few_decide: bool
+    length_mean: float
+    norm_mean: float
+    norm_sd: float
+    squared_margins: Floats
+
+    @property
+    def stands_out(self) -> bool:
+        """True if the line stands out from chance."""
+        return self.r2_interval[0] > 0
+
+    @property
+    def intercept_interval(self) -> Interval:
+        """The interval of the norm on the line at the length 0."""
+        low, high = self.band([0])
+        return float(low[0]), float(high[0])
+
+    def predict(self, lengths: ArrayLike) -> Floats:
+        """The norm on the line at each length, float64 (n,)."""
+        return self.intercept + self.slope * np.asarray(lengths, np.float64)
+
+    def band(self, lengths: ArrayLike) -> tuple[Floats, Floats]:
+        """The ends of the line's interval at each length, float64 (n,) each."""
+        line = self.predict(lengths)
+        if not np.isfinite(self.squared_margins).all():
+            return np.full_like(line, -np.inf), np.full_like(line, np.inf)
+        design = np.stack([np.ones_like(line), np.asarray(lengths) - self.length_mean])
+        margins = np.sqrt(np.einsum("in,ij,jn->n", design, self.squared_margins, design))
+        return line - margins, line + margins
+
+
+def fit(
+    lengths: ArrayLike, norms: ArrayLike, clusters: ArrayLike, groups: ArrayLike | None = None
+) -> Line:
+    """Fit the line through n sentences.
+
+    lengths, norms: (n,). clusters: (n,), equal for near-duplicates. groups: (n,), equal for
+    sentences from one place, such as a row group; ten or more widen each interval to theirs.
+    Raises Undefined where the sentences determine no line.
+    """
+    x, y = np.asarray(lengths, np.float64), np.asarray(norms, np.float64)
+    check(x, y)
+    u, v = x - x.mean(), y - y.mean()  # some norms vary in their last digits only
+    columns = [np.ones_like(u), u, v, u * u, u * v, v * v]
+    sums = [cluster_sums(columns, clusters)]
+    if groups is not None and len(np.unique(groups)) >= LEAST_GROUPS:
+        sums.append(cluster_sums(columns, groups))
+    squared_margins = max(map(_squared_margins, sums), key=lambda margins: margins[1, 1])
+    (r2_low, r2_high), degrees = max(map(_r2_interval, sums), key=lambda of: np.ptp(of[0]))
+    slope, margin = float(u @ v / (u @ u)), float(np.sqrt(squared_margins[1, 1]))
+    low, high = slope - margin, slope + margin
+    if low <= 0 <= high or r2_low == 0:  # two methods, one answer
+        low, high, r2_low = min(low, 0.0), max(high, 0.0), 0.0
+    return Line(
+        n=len(x),
+        n_clusters=sums[0].shape[1],
+        slope=slope,
+        slope_interval=(low, high),
+        intercept=float(y.mean() - slope * x.mean()),
+        r2=min(float((u @ v) ** 2 / (u @ u) / (v @ v)), 1.0),
+        r2_interval=(r2_low, r2_high),
+        is_few_decide=degrees < min(FEW_DEGREES, len(x) / 20),
+        length_mean=float(x.mean()),
+        norm_mean=float(y.mean()),
+        norm_sd=float(y.std(ddof=1)),
+        squared_margins=squared_margins,
+    )
+
+
+def check(lengths: Floats, norms: Floats) -> None:
+    """Raise Undefined where these sentences determine no line."""
+    n, n_undefined = len(norms), np.count_nonzero(~np.isfinite(norms))
+    larger = "Raise the length cutoff, or take a larger sample."
+    other = "Choose another layer, or another vector."
+    if n < FEWEST:
+        reason = f"A line takes at least {FEWEST} sentences under the length cutoff, not {n}."
+        raise Undefined(reason, larger)
+    if n_undefined:
+        raise Undefined(f"{n_undefined:,} of {n:,} norms are not finite numbers.", other)
+    if np.ptp(lengths) == 0:
+        raise Undefined(f"All {n:,} sentences have the same length, {lengths[0]:.0f}.", larger)
+    if norms.std() <= ROUNDING * abs(norms.mean()):
+        same = f"the same norm up to rounding, {norms.mean():#.5g}"
+        raise Undefined(f"All {n:,} sentences have {same}.", other)
+
+
+def _squared_margins(sums: Floats) -> Floats:
+    """`Line.squared_margins` from sums over clusters (6, n_clusters); infinite where unbounded.
+
+    The covariance is by the cluster jackknife (CV3; MacKinnon, Nielsen and Webb 2023), or where
+    every sentence stands for itself HC3 (MacKinnon and White 1985).
+    """
+    total, n_clusters = sums.sum(axis=1), sums.shape[1]
+    height, slope, _ = _line(total, total)
+    heights, slopes, _ = _line(total[:, None] - sums, total)
+    if np.isnan(slopes).any():  # without one cluster, the others are of one length
+        return np.full((2, 2), np.inf)
+    is_cv3 = n_clusters < total[0]
+    t = student_t(n_clusters - 1 if is_cv3 else n_clusters - 2)
+    changes = np.stack([heights - height, slopes - slope])
+    covariance: Floats = changes @ changes.T * (1 - 1 / n_clusters if is_cv3 else 1)
+    return t**2 * covariance
+
+
+def _r2_interval(sums: Floats) -> tuple[Interval, float]:
+    """The interval of R² on Fisher's scale, from 0 to 1 if unbounded; its degrees of freedom."""
+    total, n_clusters = sums.sum(axis=1), sums.shape[1]
+    r = abs(float(_line(total, total)[2]))
+    without = _line(total[:, None] - sums, total)[2]
+    if n_clusters < FEWEST or np.isnan(without).any():
+        return (0.0, 1.0), 0.0
+    if 1 - r < ROUNDING**2:  # all sentences are on the line
+        return (r**2, r**2), n_clusters - 2.0
+    if np.abs(without).max() >= 1:  # without one cluster, the others are
+        return (0.0, 1.0), 0.0
+    margin, degrees = jackknife(np.arctanh(without))
+    low, high = np.tanh([max(np.arctanh(r) - margin, 0), np.arctanh(r) + margin]) ** 2
+    return (float(low), float(high)), degrees
+
+
+def _line(sums: Floats, total: Floats) -> tuple[Floats, Floats, Floats]:
+    """Norm at the mean length, slope and correlation from sums (6, …); NaN where there are none.
+
+    sums: of 1, u, v, u², uv and v², where u and v are lengths and norms less their means.
+    total: (6,), those of all sentences, which decide what is rounding.
+    """
+    n, su, sv, suu, suv, svv = sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        uu, uv, vv = suu - su * su / n, suv - su * sv / n, svv - sv * sv / n
+        slope = np.where(uu > ROUNDING * total[3] / total[0], uv / uu, np.nan)
+        r = np.where(vv > ROUNDING**2 * total[5] / total[0], slope * np.sqrt(uu / vv), np.nan)
+        return (sv - slope * su) / n, slope, r
