@@ -7,6 +7,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from clsviz.errors import SettingError
+from clsviz.experiment import Pooling
+
 Arrays = dict[str, NDArray[Any]]
 """What is measured of consecutive sentences, by name; the first axis of each is the sentences."""
 
@@ -44,3 +47,36 @@ class Norms:
         """Join the arrays of consecutive chunks."""
         names = [field.name for field in fields(cls)]
         return cls(**{name: np.concatenate([chunk[name] for chunk in chunks]) for name in names})
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors(Norms):
+    """Norms and vectors of n sentences.
+
+    mean: float32 (n, n_layers + 1), L2 norm of the mean over all tokens, special ones included,
+        after every layer.
+    vectors: uint8 (n, n_layers + 2 or 3, width, 3): [CLS] after every layer, the mean after the
+        last, and the pooler's output if there is one; each number is the upper three bytes of a
+        float32, little-endian and rounded: its relative error is at most 2**-16.
+    """
+
+    mean: NDArray[np.float32]
+    vectors: NDArray[np.uint8]
+
+    def of(self, pooling: Pooling, layer: int | None = None) -> NDArray[np.float32]:
+        """The vectors of a pooling after a layer (None: the last), float32 (n, width).
+
+        Raises SettingError where they were not measured.
+        """
+        last = self.n_layers
+        layer = last if layer is None else layer
+        if layer > last or (layer < last and pooling != "cls"):
+            reason = f"There are no vectors of {pooling} after layer {layer}."
+            raise SettingError(reason, "Choose the last layer.")
+        if pooling == "pooler" and not self.pooler.shape[1]:
+            raise SettingError("The model has no pooler.", "Choose cls or mean.")
+        slot = {"cls": layer, "mean": last + 1, "pooler": last + 2}[pooling]
+        packed = self.vectors[:, slot]
+        bytes_of = np.zeros((*packed.shape[:2], 4), np.uint8)
+        bytes_of[..., 1:] = packed
+        return bytes_of.view("<f4")[..., 0].astype(np.float32, copy=False)
