@@ -1,0 +1,13 @@
+"""A figure for every kind of result, drawn with Plotly."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from clsviz.figures import scatter
+from clsviz.results.result import Result
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+DRAW: "Final[dict[str, Callable[[Result], go.Figure]]]" = {"norms": scatter.norms}
+"""A function for each kind of result."""

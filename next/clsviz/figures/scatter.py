@@ -1,0 +1,311 @@
+"""Norm against length: a point for each sentence, and R² of every layer."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clsviz.figures.style import (
+    BACKGROUND,
+    LABEL_SIZE,
+    LINE,
+    OWN,
+    POINTS,
+    SEQUENCE,
+    SUMMARY,
+    TEXT,
+    Label,
+    annotations,
+    axis,
+    ends,
+    hover_label,
+    layout,
+    shorten,
+)
+from clsviz.results.numbers import counted, percent
+from clsviz.results.result import Result
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+MOST_POINTS, FEW_POINTS = 50_000, 5_000
+"""Points that hover can search without delay; points above a histogram of still more sentences."""
+
+MOST_LENGTHS, NORM_BINS = 80, 96
+"""Cells of a two-dimensional histogram."""
+
+MOST_NAMED = 8
+"""Stars of the visitor's own sentences with a label."""
+
+PLOT: Final = {"x": [0.0, 0.9], "y": [0.0, 0.87]}
+MARGINS: Final = {"x": [0.91, 1.0], "y": [0.885, 1.0]}
+"""Shares of the picture for the points, and for the histograms next to them."""
+
+Trace = dict[str, Any]
+
+
+def norms(result: Result) -> "go.Figure":
+    """The figure of a result of `results.norms`; points carry their row of the table as customdata.
+
+    It draws the rows that are used, and what there is of its picture: labels {x, y},
+    curve {lengths, norms}, bands {lengths, median, low, high}, typed [{sentence, length, norm}].
+    """
+    import plotly.graph_objects as go
+
+    picture = {**result.details, **result.picture}
+    rows = np.flatnonzero(result.table["is_used"].to_numpy(bool)).astype(np.int32)
+    lengths = result.table["length"].to_numpy()[rows].astype(np.int32)
+    norms = result.table["norm"].to_numpy()[rows].astype(np.float32)
+    typed = picture.get("typed") or []
+    lines, labels = _lines(result, picture, lengths)
+    xs = [0.0, 1.03 * max([1, *lengths.tolist(), *(own["length"] for own in typed)])]
+    ys = ends(
+        norms,
+        *(own["norm"] for own in typed),
+        *(end for line in lines for end in line["y"][[0, -1]]),
+    )
+    is_dense = len(rows) > MOST_POINTS
+    points = _every(rows, FEW_POINTS) if is_dense else np.arange(len(rows))
+    axes = picture.get("labels", {})
+    data = [
+        *([_density(lengths, norms, xs, ys)] if is_dense else []),
+        *_band(picture.get("bands")),
+        _cloud(result, rows[points], lengths[points], norms[points]),
+        *lines,
+        *_stars(typed),
+        *_marginals(lengths, norms),
+    ]
+    named = annotations([*labels, *_names(typed, xs[1])], xs, ys)
+    if is_dense:
+        named.append(_note(f"{counted(len(rows))} by cell, and {FEW_POINTS:,} of them as points"))
+    shape = layout(
+        xaxis=axis(axes.get("x", "Sentence length (tokens)"), domain=PLOT["x"], range=xs),
+        yaxis=axis(axes.get("y", "Norm of [CLS]"), domain=PLOT["y"], range=ys, showgrid=True),
+        xaxis2=axis(domain=MARGINS["x"], visible=False, fixedrange=True, rangemode="tozero"),
+        yaxis2=axis(domain=MARGINS["y"], visible=False, fixedrange=True, rangemode="tozero"),
+        annotations=named,
+        dragmode="zoom",
+        uirevision=_revision(result),
+    )
+    return go.Figure(data, shape)
+
+
+def strip(result: Result) -> "go.Figure":
+    """R² of every layer, a bar each, of the same result; customdata is the place of a bar.
+
+    It draws layers of its picture, [{layer, r_squared}]: a layer is a number, “mean” or “pooler”.
+    """
+    import plotly.graph_objects as go
+
+    layers = {**result.details, **result.picture}["layers"]
+    names = [str(entry["layer"]) for entry in layers]
+    shares = [entry["r_squared"] for entry in layers]
+    chosen = _chosen(result, names)
+    bars = {
+        "type": "bar",
+        "x": names,
+        "y": [share or 0 for share in shares],
+        "text": ["undefined" if share is None else percent(share) for share in shares],
+        "textposition": "none",
+        "customdata": np.arange(len(layers), dtype=np.int32),
+        "marker": {"color": [LINE if name == chosen else POINTS for name in names]},
+        "hovertemplate": "after layer %{x}: R² %{text}<extra></extra>",
+    }
+    highest = max([0.01, *(share or 0 for share in shares)])
+    shape = layout(
+        xaxis=axis("", type="category", tickangle=0, fixedrange=True),
+        yaxis=axis(
+            "R²",
+            range=[0, 1.1 * highest],
+            tickformat=".1~%",
+            nticks=3,
+            fixedrange=True,
+            showgrid=True,
+        ),
+        dragmode=False,
+        bargap=0.25,
+    )
+    return go.Figure([bars], shape)
+
+
+def _revision(result: Result) -> str:
+    """A name of the axes: while it is the same, zoom survives a redraw."""
+    names = ("model_fingerprint", "corpus_fingerprint", "layer", "pooling", "unit")
+    return " ".join(str(result.about.get(name)) for name in names)
+
+
+def _chosen(result: Result, names: list[str]) -> str:
+    """The name of the bar of the layer and vector that the result is about."""
+    pooling = result.about.get("pooling", "cls")
+    if pooling != "cls":
+        return str(pooling)
+    layer = result.about.get("layer")
+    return max(filter(str.isdigit, names), key=int) if layer is None else str(layer)
+
+
+def _every(values: NDArray[np.int32], n: int) -> NDArray[np.intp]:
+    """Places of n of the values, at equal distances."""
+    return np.linspace(0, len(values) - 1, n).astype(np.intp)
+
+
+def _cloud(
+    result: Result, rows: NDArray[np.int32], lengths: NDArray[np.int32], norms: NDArray[np.float32]
+) -> Trace:
+    """The points. Without picks all look the same; where there are some, they stand out."""
+    opacity = float(np.clip(20 / max(len(rows), 1) ** 0.5, 0.15, 0.7))
+    sentences = result.table["sentence"].to_numpy()[rows]
+    return {
+        "type": "scattergl",
+        "mode": "markers",
+        "x": lengths,
+        "y": norms,
+        "customdata": rows,
+        "text": [hover_label(sentence) for sentence in sentences],
+        "hovertemplate": f"%{{text}}<br><b>{_hover_numbers(result)}</b><extra></extra>",
+        "marker": {"size": 5, "opacity": opacity, "color": POINTS},
+        "selected": {"marker": {"size": 11, "opacity": 1, "color": SUMMARY}},
+        "unselected": {"marker": {"opacity": opacity}},
+    }
+
+
+def _hover_numbers(result: Result) -> str:
+    return f"%{{x}} {result.about.get('unit', 'tokens')}, norm %{{y:.5~g}}"
+
+
+def _lines(
+    result: Result, picture: Mapping[str, Any], lengths: NDArray[np.int32]
+) -> tuple[list[Trace], list[Label]]:
+    """The median, the curve and the line, with their labels; by WebGL, as points cover the rest."""
+    lines, labels = [], []
+
+    def add(x: Sequence[float], y: Sequence[float], name: str, **look: Any) -> None:
+        trace = {
+            "type": "scattergl",
+            "mode": "lines",
+            "name": name,
+            "line": look,
+            "hoverinfo": "skip",
+        }
+        lines.append({**trace, "x": np.asarray(x, np.float32), "y": np.asarray(y, np.float32)})
+        labels.append(Label(name, look["color"], float(x[-1]), float(y[-1]), is_right=True))
+
+    if bands := picture.get("bands"):
+        add(bands["lengths"], bands["median"], "median, 5–95% shaded", color=SUMMARY, width=1.5)
+    if curve := picture.get("curve"):
+        add(curve["lengths"], curve["norms"], "curve", color=LINE, width=2, dash="dot")
+    slope, intercept, share = map(result.fact, ("slope", "intercept", "r_squared"))
+    if slope is not None and intercept is not None and len(lengths):
+        ends_of_line = [int(lengths.min()), int(lengths.max())]
+        name = "line" if share is None else f"line, R² {percent(share)}"
+        add(ends_of_line, [intercept + slope * x for x in ends_of_line], name, color=LINE, width=3)
+    return lines, labels
+
+
+def _band(bands: Mapping[str, Any] | None) -> list[Trace]:
+    """The band from the 5th to the 95th percentile, below the points, as all that is not WebGL."""
+    if not bands:
+        return []
+    x = np.asarray(bands["lengths"], np.float32)
+    outline = {
+        "x": np.concatenate([x, x[::-1]]),
+        "y": np.concatenate([bands["high"], bands["low"][::-1]]).astype(np.float32),
+    }
+    look = {"fill": "toself", "fillcolor": SUMMARY, "opacity": 0.1, "line": {"width": 0}}
+    return [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": "5–95%",
+            "hoverinfo": "skip",
+            **outline,
+            **look,
+        }
+    ]
+
+
+def _stars(typed: Sequence[Mapping[str, Any]]) -> list[Trace]:
+    """The visitor's own sentences."""
+    if not typed:
+        return []
+    star = {"symbol": "star", "size": 16, "color": OWN, "line": {"color": BACKGROUND, "width": 1}}
+    return [
+        {
+            "type": "scattergl",
+            "mode": "markers",
+            "name": "your sentences",
+            "x": np.array([own["length"] for own in typed], np.int32),
+            "y": np.array([own["norm"] for own in typed], np.float32),
+            "text": [hover_label(own["sentence"]) for own in typed],
+            "hovertemplate": "%{text}<br><b>%{x}, norm %{y:.5~g}</b><extra></extra>",
+            "marker": star,
+        }
+    ]
+
+
+def _names(typed: Sequence[Mapping[str, Any]], longest: float) -> list[Label]:
+    """The first words of each star, on the side where there is room."""
+    if len(typed) > MOST_NAMED:
+        return []
+    return [
+        Label(
+            shorten(own["sentence"], 20),
+            OWN,
+            own["length"],
+            own["norm"],
+            own["length"] > longest / 2,
+        )
+        for own in typed
+    ]
+
+
+def _density(
+    lengths: NDArray[np.int32], norms: NDArray[np.float32], xs: list[float], ys: list[float]
+) -> Trace:
+    """A histogram in two dimensions; darkness by the logarithm of the count."""
+    step = -(-int(lengths.max() + 1) // MOST_LENGTHS)
+    x = np.arange(0, lengths.max() + 1 + step, step) - 0.5
+    y = np.linspace(ys[0], ys[1], NORM_BINS + 1)
+    counts = np.histogram2d(norms, lengths, [y, x])[0]
+    return {
+        "type": "heatmap",
+        "x": (x[:-1] + x[1:]) / 2,
+        "y": (y[:-1] + y[1:]) / 2,
+        "z": np.log10(counts, where=counts > 0, out=np.full(counts.shape, np.nan)).astype(
+            np.float32
+        ),
+        "text": [[counted(int(n)) for n in row] for row in counts.tolist()],
+        "hovertemplate": "length %{x:.0f}, norm %{y:.4~g}: %{text}<extra></extra>",
+        "hoverongaps": False,
+        "showscale": False,
+        "colorscale": [[n / (len(SEQUENCE) - 1), colour] for n, colour in enumerate(SEQUENCE)],
+    }
+
+
+def _marginals(lengths: NDArray[np.int32], norms: NDArray[np.float32]) -> list[Trace]:
+    """Histograms of the lengths on top, and of the norms at the right."""
+    if not len(lengths):
+        return []
+    step = -(-int(np.ptp(lengths) + 1) // MOST_LENGTHS)
+    edges = np.arange(lengths.min(), lengths.max() + 1 + step, step) - 0.5
+    n_lengths = np.histogram(lengths, edges)[0]
+    low, high = ends(norms, room=0)
+    n_norms, norm_edges = np.histogram(norms, 60, (low, high))
+    quiet = {"type": "bar", "marker": {"color": POINTS, "opacity": 0.35, "line": {"width": 0}}}
+    top = {
+        "x": (edges[:-1] + edges[1:]) / 2,
+        "y": n_lengths,
+        "yaxis": "y2",
+        "text": [counted(n) for n in n_lengths.tolist()],
+    }
+    right = {"y": (norm_edges[:-1] + norm_edges[1:]) / 2, "x": n_norms, "xaxis": "x2"}
+    right |= {"orientation": "h", "text": [counted(n) for n in n_norms.tolist()]}
+    hover = {"textposition": "none", "hovertemplate": "%{text}<extra></extra>"}
+    return [quiet | top | hover, quiet | right | hover]
+
+
+def _note(text: str) -> Trace:
+    """A quiet line in the corner of the points."""
+    place = {"xref": "x domain", "yref": "y domain", "x": 0.01, "y": 0.99}
+    look = {"xanchor": "left", "yanchor": "top", "showarrow": False, "bgcolor": f"{BACKGROUND}c0"}
+    return {"text": text, "font": {"color": TEXT, "size": LABEL_SIZE - 1}, **place, **look}

@@ -1,0 +1,164 @@
+"""Colours by role, text safe to draw, axes and labels: common to all figures."""
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+POINTS, LINE, SUMMARY, OWN, OTHER = "#4c7da8", "#d62728", "#27313f", "#c98a00", "#8a3ffc"
+"""Sentences, the regression line, summaries, the visitor's own, a second group of sentences."""
+
+SEQUENCE: Final = (
+    *("#cee9f8", "#b7ddf4", "#a1d1f0", "#8bc4ed", "#75b7e9"),
+    *("#60aae5", "#4c9ce2", "#388edd", "#3280d1", "#2d72c4"),
+)
+"""Few to many."""
+
+BACKGROUND, TEXT, GRID = "#ffffff", "#3d4451", "#e3e7ec"
+
+THEME: Final[dict[str, str]] = {
+    **{
+        colour: f"chart-categorical-colors {n}"
+        for n, colour in enumerate((POINTS, LINE, SUMMARY, OWN, OTHER))
+    },
+    **{colour: f"chart-sequential-colors {n}" for n, colour in enumerate(SEQUENCE)},
+    BACKGROUND: "background-color 0",
+    TEXT: "text-color 0",
+    GRID: "border-color-light 0",
+}
+"""The theme's variable, without --st-, and the place in it, that replaces a colour in a page."""
+
+LONGEST_LABEL, LINE_LENGTH = 160, 44
+"""Letters of a sentence in a hover label, and of a line of it."""
+
+LABEL_SIZE = 13
+PLOT_WIDTH, PLOT_HEIGHT = 300, 330
+"""Pixels of the plot on a phone, where labels collide first."""
+
+_LINES = re.compile(rf"(.{{1,{LINE_LENGTH}}})(?:\s|$)|(.{{{LINE_LENGTH}}})")
+
+
+def shorten(text: str, longest: int) -> str:
+    """Text from outside on one line: no control characters, not even those of writing direction."""
+    text = text[: 2 * longest]
+    if not text.isascii() or not text.isprintable():
+        text = "".join(c for c in text if c.isspace() or unicodedata.category(c)[0] != "C")
+    text = " ".join(text.split())
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+
+
+def escape(text: str) -> str:
+    """Text that Plotly draws letter by letter, without reading markup in it."""
+    return html.escape(text, quote=False)
+
+
+def hover_label(sentence: str) -> str:
+    """A sentence in lines, as Plotly draws them."""
+    lines = _LINES.sub(lambda match: f"{match[1] or match[2]}\n", shorten(sentence, LONGEST_LABEL))
+    return escape(lines.rstrip("\n")).replace("\n", "<br>")
+
+
+def axis(title: str = "", **changes: Any) -> dict[str, Any]:
+    """An axis of a figure, with changes by Plotly's names."""
+    look = {
+        "title": {"text": title, "standoff": 8},
+        "gridcolor": GRID,
+        "showgrid": False,
+        "zeroline": False,
+        "automargin": True,
+        "tickfont": {"color": TEXT},
+    }
+    return look | changes
+
+
+def layout(**changes: Any) -> dict[str, Any]:
+    """The layout of a figure, with changes by Plotly's names.
+
+    spikedistance: Plotly looks for spikes even where there are none, and hover freezes.
+    """
+    look = {
+        "template": {},
+        "font": {"size": LABEL_SIZE, "color": TEXT, "family": "sans-serif"},
+        "paper_bgcolor": BACKGROUND,
+        "plot_bgcolor": BACKGROUND,
+        "hoverlabel": {
+            "bgcolor": BACKGROUND,
+            "bordercolor": GRID,
+            "font": {"color": TEXT},
+            "align": "left",
+        },
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "showlegend": False,
+        "hovermode": "closest",
+        "spikedistance": 0,
+        "modebar": {
+            "bgcolor": "rgba(0,0,0,0)",
+            "color": GRID,
+            "activecolor": TEXT,
+            "uirevision": "tool",
+        },
+        "bargap": 0,
+    }
+    return look | changes
+
+
+def ends(values: NDArray[Any], *others: float, room: float = 0.04) -> list[float]:
+    """The ends of an axis with room around values and others, wider than float32's rounding."""
+    known = np.array([*np.asarray(values, float), *others])
+    known = known[np.isfinite(known)]
+    if not len(known):
+        return [0.0, 1.0]
+    centre = float(known.mean())
+    low = min(float(known.min()), centre - 1e-5 * max(abs(centre), 1e-9))
+    high = max(float(known.max()), centre + 1e-5 * max(abs(centre), 1e-9))
+    return [low - room * (high - low), high + room * (high - low)]
+
+
+@dataclass(frozen=True)
+class Label:
+    """A name next to a thing, whose end lies at x and y, in data; is_right: the text ends there."""
+
+    text: str
+    colour: str
+    x: float
+    y: float
+    is_right: bool = False
+
+
+def annotations(
+    labels: Iterable[Label], xs: Sequence[float], ys: Sequence[float]
+) -> list[dict[str, Any]]:
+    """Labels as annotations, moved up so that none lies over one before it, on a phone too.
+
+    xs, ys: the ends of the axes.
+    """
+    boxes: list[tuple[float, float, float]] = []
+    placed = []
+    for label in sorted(labels, key=lambda label: label.y):
+        width = 0.6 * LABEL_SIZE * len(label.text)
+        x = PLOT_WIDTH * (label.x - xs[0]) / (xs[1] - xs[0]) - width * label.is_right
+        y = start = PLOT_HEIGHT * (label.y - ys[0]) / (ys[1] - ys[0])
+        for left, right, below in sorted(boxes, key=lambda box: box[2]):
+            if left < x + width and x < right and abs(below - y) < 1.5 * LABEL_SIZE:
+                y = below + 1.5 * LABEL_SIZE
+        boxes.append((x, x + width, y))
+        placed.append(
+            {
+                "text": escape(label.text),
+                "x": label.x,
+                "y": label.y,
+                "xanchor": "right" if label.is_right else "left",
+                "xshift": -10 if label.is_right else 10,
+                "yshift": round(y - start),
+                "showarrow": False,
+                "font": {"color": label.colour, "weight": "bold"},
+                "bgcolor": f"{BACKGROUND}c0",
+                "borderpad": 1,
+            }
+        )
+    return placed

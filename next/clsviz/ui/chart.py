@@ -1,0 +1,64 @@
+"""The chart: a component in which Plotly redraws only what has changed.
+
+`st.plotly_chart` would make a new chart for every figure: zoom and hover would be lost.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from clsviz import web
+from clsviz.figures.style import THEME
+
+_component = st.components.v2.component(
+    "clsviz.chart", js=Path(__file__).with_suffix(".js").read_text("utf-8"), isolate_styles=False
+)
+
+
+def show(
+    figure: str,
+    *,
+    key: str,
+    alt: str,
+    height: int = 450,
+    is_private: bool = False,
+    table: str = "",
+    on_pick: Callable[[list[int]], None] | None = None,
+) -> list[int]:
+    """Draw a figure, given as JSON; returns the rows that the picked points carry as customdata.
+
+    alt: the picture in a sentence. height: in pixels. is_private: it holds text of a visitor, and
+    goes to this browser alone. table: names the table that rows are of: those picked in another are
+    forgotten. on_pick: is called with the rows after each pick, before the page runs again.
+    Rows come from the browser: any integer from 0.
+    """
+    is_public = not is_private
+    data = {
+        "address": web.pack(figure) if is_public else "",
+        "figure": "" if is_public else figure,
+        "plotly": web.plotly_address(),
+        "theme": THEME,
+        "alt": alt,
+        "height": height,
+        "table": table,
+    }
+
+    def picked() -> None:
+        if on_pick:
+            on_pick(_rows(st.session_state[key].get("picked"), table))
+
+    return _rows(
+        _component(data=data, key=key, height=height, on_picked_change=picked).picked, table
+    )
+
+
+def _rows(picked: Any, table: str) -> list[int]:
+    """The rows in what a browser sent, which may be anything."""
+    if not isinstance(picked, dict) or picked.get("table") != table:
+        return []
+    rows = picked.get("rows")
+    if not isinstance(rows, list):
+        return []
+    return [row for row in rows if type(row) is int and row >= 0]
