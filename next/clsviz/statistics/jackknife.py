@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from clsviz.errors import Undefined
+
 Floats = NDArray[np.float64]
 Interval = tuple[float, float]
 
@@ -12,6 +14,9 @@ CONFIDENCE = 0.95
 
 ROUNDING = 1e-6
 """Norms that vary by less than this share of their mean vary by the rounding of float32."""
+
+FEWEST_DIFFERENT = 100
+"""Clusters: of fewer, a fifth or a tail is a handful, and no answer is firm."""
 
 
 def cluster_sums(columns: Sequence[Floats], clusters: ArrayLike) -> Floats:
@@ -43,3 +48,13 @@ def jackknife(without: Floats) -> tuple[float, float]:
     unevenness = (squares**2).sum() - total**2 / n
     degrees = min(n - 2.0, 2 * total**2 / unevenness) if unevenness > 0 else n - 2.0
     return float(student_t(degrees) * np.sqrt(total * (n - 1) / n)), float(degrees)
+
+
+def check_different(clusters: ArrayLike) -> None:
+    """Raise Undefined where fewer than 100 sentences differ."""
+    n = len(np.unique(clusters))
+    if n < FEWEST_DIFFERENT:
+        reason = (
+            f"Only {n} sentences under the length cutoff differ; {FEWEST_DIFFERENT} are needed."
+        )
+        raise Undefined(reason, "Raise the length cutoff, or take a larger sample.")

@@ -1,0 +1,100 @@
+"""A smooth curve of norm on length, judged on sentences that it was not fitted to."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clsviz.statistics.bootstrap import N_FOLDS, folds, middle, resample
+from clsviz.statistics.jackknife import Floats, Interval, check_different
+from clsviz.statistics.line import check
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A cubic regression spline of norm on length.
+
+    r2: of held-out predictions in five folds, around the mean norm of each fold; below 0 where that
+        mean is the better guess. Its interval is that of other sentences to predict.
+    line_r2: of a straight line's predictions in the same folds.
+    knots, coefficients: of the spline through all sentences, as `spline` takes them.
+    """
+
+    r2: float
+    r2_interval: Interval
+    line_r2: float
+    knots: Floats
+    coefficients: Floats
+
+    @property
+    def stands_out(self) -> bool:
+        """True if the curve stands out from chance."""
+        return self.r2_interval[0] > 0
+
+    def predict(self, lengths: ArrayLike) -> Floats:
+        """The norm on the curve at each length, float64 (n,)."""
+        return spline(np.asarray(lengths, np.float64), self.knots) @ self.coefficients
+
+
+def fit(lengths: ArrayLike, norms: ArrayLike, clusters: ArrayLike, seed: int = 0) -> Curve:
+    """Fit the curve through n sentences, and test it in folds that keep clusters together.
+
+    lengths, norms, clusters: (n,). Raises Undefined where there are fewer than 100 clusters, or
+    where the sentences determine no line.
+    """
+    x, y = np.asarray(lengths, np.float64), np.asarray(norms, np.float64)
+    check(x, y)
+    check_different(clusters)
+    height = y.mean()  # norms that vary in their last digits only would lose them
+    y = y - height
+    fold_of = folds(clusters, seed)
+    squares = np.empty((3, len(x)))
+    for fold in range(N_FOLDS):
+        test, train = fold_of == fold, fold_of != fold
+        knots = knots_of(x[train])
+        curve = least_squares(spline(x[train], knots), y[train])
+        line = least_squares(spline(x[train], knots)[:, :2], y[train])
+        basis = spline(x[test], knots)
+        squares[:, test] = (
+            (y[test] - y[test].mean()) ** 2,
+            (y[test] - basis @ curve) ** 2,
+            (y[test] - basis[:, :2] @ line) ** 2,
+        )
+    around_mean, of_curve, of_line = squares.sum(axis=1)
+    drawn = resample(list(squares), clusters, seed)
+    knots = knots_of(x)
+    coefficients = least_squares(spline(x, knots), y)
+    coefficients[0] += height  # of the basis, which is 1 everywhere
+    return Curve(
+        r2=float(1 - of_curve / around_mean),
+        r2_interval=middle(1 - drawn[1] / drawn[0]),
+        line_r2=float(1 - of_line / around_mean),
+        knots=knots,
+        coefficients=coefficients,
+    )
+
+
+def knots_of(lengths: Floats) -> Floats:
+    """The different ones of five quantiles of the lengths, ascending."""
+    return np.unique(np.quantile(lengths, [0, 0.25, 0.5, 0.75, 1])).astype(np.float64)
+
+
+def least_squares(basis: Floats, norms: Floats) -> Floats:
+    """The coefficients of the basis (n, k) that come nearest to the norms (n,): float64 (k,)."""
+    return np.asarray(np.linalg.lstsq(basis, norms, rcond=None)[0])
+
+
+def spline(lengths: Floats, knots: Floats) -> Floats:
+    """The basis of cubic splines that go on straight beyond the outer knots: float64 (n, k).
+
+    Truncated powers of the lengths, scaled from 0 at the first knot to 1 at the last; the first two
+    are those of a straight line.
+    """
+    start, width = knots[0], max(np.ptp(knots), 1)
+    x = (lengths - start) / width
+    u = np.clip(x, 0, 1)
+    above = [np.maximum(u - knot, 0) for knot in (knots[1:-1] - start) / width]
+    basis = np.stack([np.ones_like(u), u, u**2, u**3, *(a**3 for a in above)], axis=1)
+    slopes = [np.zeros_like(u), np.ones_like(u), 2 * u, 3 * u**2, *(3 * a**2 for a in above)]
+    result: Floats = basis + np.stack(slopes, axis=1) * (x - u)[:, None]
+    return result

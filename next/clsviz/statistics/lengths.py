@@ -1,0 +1,141 @@
+"""Spread, medians and percentiles of norms by length."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clsviz.errors import Undefined
+from clsviz.statistics.jackknife import (
+    ROUNDING,
+    Floats,
+    Interval,
+    check_different,
+    cluster_sums,
+    jackknife,
+)
+from clsviz.statistics.line import check
+
+MOST_BINS, FEWEST_IN_BIN = 24, 20
+"""A 5% quantile of fewer than 20 sentences would be that of one."""
+
+FEWEST_SIMILAR = 40
+"""Sentences to compare a norm with: with fewer, a percentage would be off by 15 and more."""
+
+MOSTLY_SLOPE = 0.5
+"""R² of the line within a fifth from which its spread is mostly that of its lengths."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Standard deviation of the norms of the shortest fifth, over that of the longest fifth.
+
+    interval: of the ratio; infinite where nothing bounds it.
+    is_by_slope: True if a steep line within one of the fifths makes most of its spread.
+    """
+
+    ratio: float
+    interval: Interval
+    is_by_slope: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Bands:
+    """Norms by bins of lengths with at least 20 sentences, ascending; each (n_bins,).
+
+    first, last: int64, the shortest and the longest length of a bin. n: int64, its sentences.
+    low, median, high: float64, the 5, 50 and 95% quantiles of their norms.
+    """
+
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    n: NDArray[np.int64]
+    low: Floats
+    median: Floats
+    high: Floats
+
+
+def spread(lengths: ArrayLike, norms: ArrayLike, clusters: ArrayLike) -> Spread:
+    """Compare the spread of norms at both ends of the lengths; each argument is (n,).
+
+    The interval is by the jackknife of the ratio's logarithm (Miller 1968). Raises Undefined where
+    fewer than 100 sentences differ, or where the fifths overlap or one has no spread.
+    """
+    x, y = np.asarray(lengths, np.float64), np.asarray(norms, np.float64)
+    check(x, y)
+    check_different(clusters)
+    height = y.mean()
+    y = y - height
+    low, high = np.quantile(x, [0.2, 0.8])
+    ends = x <= low, x >= high
+    if low == high or y[ends[1]].std() <= ROUNDING * abs(height):
+        reason = "The shortest and the longest fifth of the sentences are of one length."
+        if low < high:
+            reason = "The longest fifth of the sentences have the same norm up to rounding."
+        raise Undefined(reason, "Raise the length cutoff, or take a larger sample.")
+    columns = [moment * end for end in ends for moment in (np.ones_like(y), y, y**2)]
+    sums = cluster_sums(columns, clusters)
+    sums = sums[:, sums[[0, 3]].any(axis=0)]  # clusters in the middle say nothing of the ends
+    total = sums.sum(axis=1)
+    ratio = float(_ratio(total))
+    with np.errstate(divide="ignore"):
+        logarithms = np.log(_ratio(total[:, None] - sums))
+    is_bounded = np.isfinite(logarithms).all()
+    margin = jackknife(logarithms)[0] if is_bounded else np.inf
+    is_by_slope = any(_r2(x[end], y[end]) > MOSTLY_SLOPE for end in ends)
+    with np.errstate(over="ignore"):
+        wider = float(np.exp(margin))
+    return Spread(ratio, (ratio / wider, ratio * wider), is_by_slope)
+
+
+def bands(lengths: ArrayLike, norms: ArrayLike) -> Bands:
+    """The middle and the 5 to 95% range of the norms (n,) by bins of lengths (n,), of one width."""
+    x, y = np.asarray(lengths, np.int64), np.asarray(norms, np.float64)
+    steps = [step * 10**power for power in range(8) for step in (1, 2, 5)]
+    width = next(step for step in steps if np.ptp(x) < step * MOST_BINS) if len(x) else 1
+    numbers, bin_of, n = np.unique(x // width, return_inverse=True, return_counts=True)
+    is_shown = n >= FEWEST_IN_BIN
+    low, median, high = np.reshape(
+        [np.quantile(y[bin_of == i], [0.05, 0.5, 0.95]) for i in np.flatnonzero(is_shown)], (-1, 3)
+    ).T
+    first = numbers[is_shown] * width
+    return Bands(first, first + width - 1, n[is_shown], low, median, high)
+
+
+def extremes(lengths: ArrayLike, norms: ArrayLike) -> float:
+    """The share of the 1% lowest and the 1% highest norms that belong to short sentences.
+
+    lengths, norms: (n,), n > 0. Short is below the median; norms that tie with these count too.
+    """
+    x, y = np.asarray(lengths), np.asarray(norms, np.float64)
+    n_each = max(1, round(len(y) / 100))
+    ascending = np.sort(y)
+    is_extreme = (y <= ascending[n_each - 1]) | (y >= ascending[-n_each])
+    return float(np.mean(x[is_extreme] < np.median(x)))
+
+
+def percentile(norm: float, length: int, norms: ArrayLike, lengths: ArrayLike) -> float | None:
+    """The percentage of sentences about as long that have a lower norm; equal ones count half.
+
+    About as long is within a tenth of the length, and at least within 1. None where fewer than 40
+    of the n sentences are, or where all have this norm up to rounding. norms, lengths: (n,).
+    """
+    near = np.abs(np.asarray(lengths) - length) <= max(1, round(length / 10))
+    y = np.asarray(norms, np.float64)[near]
+    if len(y) < FEWEST_SIMILAR or np.ptp([norm, *y]) <= 2 * ROUNDING * abs(norm):
+        return None
+    return float(50 * (np.mean(y < norm) + np.mean(y <= norm)))
+
+
+def _ratio(sums: Floats) -> Floats:
+    """The ratio of standard deviations from n, Σy and Σy² at either end: (6, …) to (…)."""
+    n, y, yy = np.moveaxis(sums.reshape(2, 3, *sums.shape[1:]), 1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variances = np.maximum(yy - y**2 / n, 0) / (n - 1)
+        ratio: Floats = np.sqrt(variances[0] / variances[1])
+    return ratio
+
+
+def _r2(x: Floats, y: Floats) -> float:
+    """The squared correlation; 0 where either does not vary."""
+    return float(np.corrcoef(x, y)[0, 1]) ** 2 if x.std() > 0 and y.std() > 0 else 0.0
