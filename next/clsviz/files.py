@@ -12,7 +12,7 @@ from clsviz.errors import StoreError, quote
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file to write, which becomes `path` at the end; until then, and after an error, `path` stays.
+    """A file to write, which becomes `path` at its end; after an error `path` is as before.
 
     A kill may leave a .tmp file. Raises StoreError where the disk is full or may not be written.
     """

@@ -1,0 +1,5 @@
+"""The command line: python -m clsviz."""
+
+from clsviz.cli import command
+
+command()

@@ -1,0 +1,112 @@
+"""The Python interface: `clsviz.measure(…)`."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from clsviz.errors import CorpusError
+from clsviz.experiment import Experiment, Pooling, Precision, Segmentation, Unit
+from clsviz.jobs.jobs import Job
+from clsviz.jobs.measure import Measured, Prepared
+from clsviz.jobs.measure import measure as steps_of
+from clsviz.jobs.worker import InProcess
+from clsviz.progress import Progress, silent
+from clsviz.results.norms import norms
+from clsviz.results.result import Result
+from clsviz.results.select import kind_of
+from clsviz.results.shipped import SHIPPED
+from clsviz.sources import corpora, models, sampling
+from clsviz.store.chunks import Chunks
+from clsviz.store.results import Results
+
+
+def measure(
+    model: str = "minilm",
+    corpus: Any = "python-docs",
+    *,
+    configuration: str = "",
+    split: str = "",
+    column: str = "",
+    encoding: str = "",
+    segmentation: Segmentation = "auto",
+    sample_size: int | Literal["all"] | None = None,
+    seed: int = 0,
+    precision: Precision = "exact",
+    probe_size: int = 5000,
+    length_cutoff: int = 80,
+    layer: int | None = None,
+    pooling: Pooling = "cls",
+    unit: Unit = "tokens",
+    store: str | Path | None = None,
+    progress: Progress = silent,
+) -> Result:
+    """Fit the norm of a vector on the length of the sentence.
+
+    corpus: a name, or sentences: a list, a pandas Series or DataFrame, or a datasets Dataset.
+    sample_size: 5,000 by default of a name, and all of sentences.
+    store: the folder of what was measured before; by default `default_store()`.
+    progress: called with what is done, of how much, and of what.
+    The other settings are those of `Experiment`.
+
+    Returns the line's R², slope and intervals as facts, and a table with a row for each sentence:
+    of sentences in their order, with their index. Raises ClsvizError.
+    """
+    is_name = isinstance(corpus, str)
+    experiment = Experiment(
+        model=model,
+        corpus=corpus if is_name else corpora.IN_MEMORY,
+        configuration=configuration,
+        split=split,
+        column=column,
+        encoding=encoding,
+        segmentation=segmentation,
+        sample_size=sample_size or (5000 if is_name else "all"),
+        seed=seed,
+        precision=precision,
+        probe_size=probe_size,
+        length_cutoff=length_cutoff,
+        layer=layer,
+        pooling=pooling,
+        unit=unit,
+    )
+    return measure_experiment(experiment, None if is_name else corpus, store, progress)
+
+
+def measure_experiment(
+    experiment: Experiment,
+    texts: Any = None,
+    store: str | Path | None = None,
+    progress: Progress = silent,
+) -> Result:
+    """As `measure`, of settings in one value.
+
+    texts: sentences, which take the place of the corpus.
+    """
+    root = default_store() if store is None else Path(store)
+    weights = models.find(experiment.model, root, experiment.seed, progress)
+    if texts is None:
+        sample = sampling.draw(experiment, root, progress)
+    else:
+        sample = sampling.sample_of(corpora.from_texts(texts, experiment), experiment)
+    prepared, kind = Prepared(weights, sample), kind_of(experiment)
+    job: Job[Measured] = Job()
+    for _ in steps_of(job, prepared, experiment, kind, Chunks(root, SHIPPED), InProcess()):
+        progress(job.done, job.total, job.unit)
+    if job.result is None:
+        raise CorpusError(f"{sample.corpus.label} holds no sentences.", "Choose another corpus.")
+    progress(job.done, job.total, job.unit)
+    result = norms(job.result, experiment, Results(root, SHIPPED))
+    return result if texts is None else _in_order(result, sample)
+
+
+def default_store() -> Path:
+    """The folder of the environment variable CLSVIZ_STORE, or one of the user's cache."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("CLSVIZ_STORE") or Path(cache) / "clsviz")
+
+
+def _in_order(result: Result, sample: sampling.Sample) -> Result:
+    """The result of sentences in memory: its table has their order and their index."""
+    table = result.table.iloc[sample.order[: len(result.table)].argsort()].set_index("index")
+    return replace(result, table=table.rename_axis(None), command="")

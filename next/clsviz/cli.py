@@ -1,0 +1,130 @@
+"""The command line: the Python interface, with flags.
+
+Status: 0; 1 where --max-exposure is exceeded, and nowhere else; 2 where the user can fix the error,
+which is one line; 3 for an error of ours, with its traceback.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final, NoReturn
+from urllib.parse import parse_qsl, urlsplit
+
+from clsviz import api
+from clsviz.errors import ClsvizError, SettingError
+from clsviz.experiment import Experiment
+from clsviz.progress import silent
+from clsviz.results.result import PICTURES, WRITERS, Result, check_ending
+
+APP: Final = Path(__file__).parents[1] / "app.py"
+
+COMMANDS: Final = {"measure": api.measure_experiment}
+
+
+def command() -> NoReturn:
+    """The entry point of the command `clsviz`."""
+    sys.exit(main())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns its status."""
+    options = vars(_parser().parse_args(arguments))
+    try:
+        return _run(options.pop("command"), options)
+    except ClsvizError as error:
+        print(f"clsviz: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("clsviz: stopped. The same command continues where it was.", file=sys.stderr)
+        return 130
+    except Exception:
+        traceback.print_exc()
+        print("clsviz: this is an error of clsviz. Please report it.", file=sys.stderr)
+        return 3
+
+
+def _run(name: str, options: dict[str, Any]) -> int:
+    if name == "app":
+        script = [sys.executable, "-m", "streamlit", "run", str(APP), *options["arguments"]]
+        return subprocess.call(script)
+    output: Path | None = options.pop("output")
+    plot: Path | None = options.pop("plot")
+    is_json, store = options.pop("json"), options.pop("store")
+    experiment = _experiment(options)
+    for path, endings in ((output, WRITERS), (plot, PICTURES)):
+        if path is not None:
+            check_ending(path, endings)
+    progress = _show_progress if sys.stderr.isatty() else silent
+    result = COMMANDS[name](experiment, store=store, progress=progress)
+    if output is not None:
+        result.write(output)
+    if plot is not None:
+        result.save_plot(plot)
+    print(_text(result, is_json))
+    return 0
+
+
+def _text(result: Result, is_json: bool) -> str:
+    if is_json:
+        return json.dumps(result.json(), ensure_ascii=False, allow_nan=False)
+    return result.text()
+
+
+def _experiment(options: dict[str, Any]) -> Experiment:
+    """The settings of a link, and of flags, which come first; raises SettingError."""
+    link = options.pop("query", None)
+    settings: dict[str, str] = {}
+    if link is not None:
+        address = urlsplit(link)
+        pairs = parse_qsl(address.query or address.path.lstrip("?"))
+        names = {field.name for field in fields(Experiment)}
+        settings = {name: text for name, text in pairs if name in names}
+        if not settings:
+            raise SettingError("The link of --query has no settings.", "Copy the whole address.")
+    return Experiment.parse({**settings, **options})
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="clsviz", description="Does an encoder write length into its vectors?")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    app = commands.add_parser("app", help="open the dashboard")
+    app.add_argument("arguments", nargs="*", help="for streamlit run, after --")
+    for name, function in COMMANDS.items():
+        summary = (function.__doc__ or "").partition("\n")[0]
+        command = commands.add_parser(name, help=summary, description=summary)
+        for field in fields(Experiment):
+            flag = f"--{field.name.replace('_', '-')}"
+            default = "last" if field.default is None else field.default or "the likeliest"
+            command.add_argument(
+                flag, default=argparse.SUPPRESS, metavar="VALUE", help=f"by default {default}"
+            )
+        command.add_argument("--query", metavar="LINK", default=argparse.SUPPRESS, help=LINK_HELP)
+        command.add_argument("--store", metavar="DIR", help="the folder of what is measured")
+        command.add_argument("--json", action="store_true", help="print the answer as JSON")
+        for flag, endings in (("--output", WRITERS), ("--plot", PICTURES)):
+            command.add_argument(flag, type=Path, metavar="FILE", help=" or ".join(endings))
+    return parser
+
+
+LINK_HELP: Final = "the address of a page of the dashboard, whose settings are taken"
+
+
+class _Parser(argparse.ArgumentParser):
+    """Its errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}. See {self.prog} --help.\n")
+
+
+def _show_progress(done: int, total: int, unit: str) -> None:
+    end = "\n" if done >= total else ""
+    print(f"\r{done:,} of {total:,} {unit}", end=end, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    command()

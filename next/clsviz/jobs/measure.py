@@ -1,0 +1,124 @@
+"""Measuring a sample, a slice of about a second at a time."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from clsviz.experiment import Experiment
+from clsviz.jobs.jobs import Job, Steps
+from clsviz.jobs.worker import Runner
+from clsviz.measurements import FORMS, Arrays, Kind, Norms
+from clsviz.sources import models, sampling
+from clsviz.sources.models import Weights
+from clsviz.sources.sampling import Sample
+from clsviz.store.chunks import MERGED, Chunks, n_sentences
+
+SLICE_SECONDS = 1.0
+FIRST_SLICE = 64
+
+GROWTH = 1.5
+"""A result is published with so many times the sentences of the last: pages are drawn for it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A model and a sample, ready to be measured."""
+
+    weights: Weights
+    sample: Sample
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The norms of the first `len(norms)` sentences of a sample, by one model.
+
+    key: the name under which they are stored. seconds: of measuring now, 0 if all were stored.
+    is_complete: True if every sentence of the sample is measured.
+    """
+
+    key: str
+    weights: Weights
+    sample: Sample
+    norms: Norms
+    seconds: float
+    is_complete: bool
+
+
+def prepare(job: Job[Prepared], experiment: Experiment, root: Path) -> Steps:
+    """Find the model and draw the sample of an experiment, downloading what this machine lacks."""
+    weights = models.find(experiment.model, root, experiment.seed, job.show)
+    yield
+    job.result = Prepared(weights, sampling.draw(experiment, root, job.show))
+
+
+def measure(
+    job: Job[Measured],
+    prepared: Prepared,
+    experiment: Experiment,
+    kind: Kind,
+    chunks: Chunks,
+    runner: Runner,
+) -> Steps:
+    """Measure a sample: what is stored is read, the rest is run and stored.
+
+    kind: norms, or vectors, which are measured of the first `probe_size` sentences.
+    """
+    weights, sample = prepared.weights, prepared.sample
+    if kind == "vectors":
+        sample = replace(sample, order=sample.order[: experiment.probe_size])
+    key = "-".join(
+        [
+            kind,
+            weights.fingerprint,
+            sample.corpus.fingerprint,
+            str(sample.seed),
+            experiment.precision,
+        ]
+    )
+    total = len(sample)
+    measured = chunks.read(key, total)
+    slices: list[Arrays] = []
+    done = sum(map(n_sentences, measured))
+    published = 0
+    size = FIRST_SLICE
+    seconds = 0.0
+    job.show(done, total, "sentences")
+    if done < total:
+        runner.load(weights, experiment.precision)
+    while True:
+        job.show(done, total, "sentences")
+        if done and (done >= GROWTH * published or done == total):
+            norms = FORMS[kind].from_chunks([*measured, *slices])
+            job.result = Measured(key, weights, sample, norms, seconds, done == total)
+            published = done
+        if done == total:
+            return
+        yield
+        sentences = sample.sentences(done, min(done + size, total))
+        began = time.monotonic()
+        arrays = runner.run(weights, experiment.precision, sentences, kind)
+        last = time.monotonic() - began
+        seconds += last
+        size = max(FIRST_SLICE, round(len(sentences) * SLICE_SECONDS / last))
+        chunks.append(key, done, arrays)
+        slices.append(arrays)
+        done += len(sentences)
+        if len(slices) == MERGED:
+            begin = done - sum(map(n_sentences, slices))
+            measured.append(chunks.merge(key, begin, slices))
+            slices = []
+
+
+def measure_texts(
+    job: Job[Arrays],
+    weights: Weights,
+    experiment: Experiment,
+    kind: Kind,
+    texts: Sequence[str],
+    runner: Runner,
+) -> Steps:
+    """Measure sentences that a visitor typed; nothing of them is stored."""
+    runner.load(weights, experiment.precision)
+    job.result = runner.run(weights, experiment.precision, texts, kind)
+    yield from ()

@@ -1,0 +1,142 @@
+"""The process that holds the models: the server stays light, and survives a model that fails."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from clsviz.errors import ModelError
+from clsviz.experiment import Precision
+from clsviz.measurements import Arrays, Kind
+from clsviz.sources.models import Weights
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+T = TypeVar("T")
+
+LOADING_SECONDS = 600.0
+"""Far more than loading takes; a process that needs more hangs."""
+
+HUNG_SECONDS = 120.0
+"""At least so long a slice may take."""
+
+IDLE_SECONDS = 600
+"""After so long without work the process ends, and its memory is free."""
+
+ENVIRONMENT = {
+    "LOKY_MAX_MEMORY_LEAK_SIZE": "1e15",  # loading a model looks like a leak
+    "OMP_WAIT_POLICY": "passive",  # threads that spin take the processor from the pages
+}
+
+
+class Runner(Protocol):
+    """Runs models."""
+
+    def load(self, weights: Weights, precision: Precision) -> None:
+        """Load a model; raises ModelError or SettingError."""
+
+    def run(
+        self, weights: Weights, precision: Precision, sentences: Sequence[str], kind: Kind
+    ) -> Arrays:
+        """Measure sentences; raises ModelError."""
+
+
+class InProcess:
+    """Runs models in this process: for a command, and a notebook."""
+
+    def load(self, weights: Weights, precision: Precision) -> None:
+        """Load a model; raises ModelError or SettingError."""
+        from clsviz.encoder.encoder import load
+
+        load(weights, precision)
+
+    def run(
+        self, weights: Weights, precision: Precision, sentences: Sequence[str], kind: Kind
+    ) -> Arrays:
+        """Measure sentences; raises ModelError."""
+        from clsviz.encoder.encoder import load
+
+        return load(weights, precision).run(sentences, kind)
+
+
+class Worker:
+    """Runs models in a process of their own. One thread may use it."""
+
+    def __init__(self, hung_seconds: float = HUNG_SECONDS) -> None:
+        self._hung_seconds = hung_seconds
+
+    def load(self, weights: Weights, precision: Precision) -> None:
+        """Load a model, unless it is loaded; raises ModelError or SettingError."""
+        self._call(weights, LOADING_SECONDS, _load, weights, precision)
+
+    def run(
+        self, weights: Weights, precision: Precision, sentences: Sequence[str], kind: Kind
+    ) -> Arrays:
+        """Measure sentences; raises ModelError, also where the process ends twice, or hangs."""
+        arguments = weights, precision, list(sentences), kind
+        return self._call(weights, self._hung_seconds, _run, *arguments)
+
+    def _call(
+        self, weights: Weights, limit: float, function: Callable[..., T], *arguments: Any
+    ) -> T:
+        from concurrent.futures.process import BrokenProcessPool
+
+        from loky.process_executor import ShutdownExecutorError
+
+        for _ in range(2):  # after a kill the next call fails, too
+            executor = _executor()
+            try:
+                return executor.submit(function, *arguments).result(limit)
+            except (BrokenProcessPool, ShutdownExecutorError):
+                continue
+            except TimeoutError:
+                executor.shutdown(kill_workers=True)  # type: ignore[call-arg] # loky's own
+                reason = f"{weights.label} did not answer for {limit:,.0f} s."
+                raise ModelError(reason, "Measure again, or choose a smaller model.") from None
+        reason = f"{weights.label} ended the process that ran it: memory may have run out."
+        raise ModelError(reason, "Choose a smaller model.")
+
+
+def _executor() -> "Executor":
+    from loky import get_reusable_executor
+
+    executor: Executor = get_reusable_executor(
+        max_workers=1,
+        timeout=IDLE_SECONDS,
+        initializer=_begin,
+        initargs=(os.getpid(),),
+        env=ENVIRONMENT,
+    )
+    return executor
+
+
+def _begin(parent: int) -> None:
+    """Begin the life of the process: it ends with its parent, and Ctrl-C is the parent's."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _load(weights: Weights, precision: Precision) -> None:
+    _survive(InProcess().load, weights, precision)
+
+
+def _run(weights: Weights, precision: Precision, sentences: list[str], kind: Kind) -> Arrays:
+    return _survive(InProcess().run, weights, precision, sentences, kind)
+
+
+def _survive(function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function; the process ends where it would not be whole afterwards."""
+    try:
+        return function(*arguments)
+    except (MemoryError, ImportError):  # modules stay half imported
+        os._exit(1)

@@ -1,0 +1,268 @@
+"""Norm vs length: the answer to whether the norm follows the length of the sentence."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clsviz.encoder import pipeline
+from clsviz.errors import Undefined
+from clsviz.experiment import Experiment
+from clsviz.jobs.jobs import Job, Steps
+from clsviz.jobs.measure import Measured
+from clsviz.results import provenance
+from clsviz.results.numbers import counted, number, percent
+from clsviz.results.result import Fact, Result, first
+from clsviz.results.select import POOLINGS, select
+from clsviz.sources.near_duplicates import near_duplicates
+from clsviz.statistics import curve as curves
+from clsviz.statistics import lengths as by_length
+from clsviz.statistics import line as lines
+from clsviz.statistics.curve import Curve
+from clsviz.statistics.lengths import Spread
+from clsviz.statistics.line import Line
+from clsviz.store.results import Results
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VERSION: Final = 1
+"""Changes when an expensive number is computed in another way."""
+
+FEW: Final = 100
+"""With fewer different sentences there is no verdict."""
+
+NEARLY_CONSTANT: Final = 0.001
+"""Norms with a smaller standard deviation, as a share of their mean, differ on paper alone."""
+
+UNEVEN: Final = 1.25
+"""A larger ratio of spreads is worth a headline."""
+
+MOST: Final = 100_000
+"""Sentences that everything but the line is computed from."""
+
+LADDER: Final = {0.05: "Hardly", 0.25: "A little", 0.5: "Partly", 0.9: "Largely"}
+
+WAITING: Final = "The answer comes when all sentences are in."
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Groups of near-duplicates: intp (n,), equal where sentences belong together."""
+
+    numbers: NDArray[np.intp]
+
+
+def norms(measured: Measured, experiment: Experiment, store: Results) -> Result:
+    """The answer for the sentences of a view; no verdict stands before all of them are measured.
+
+    Raises SettingError where the model lacks the layer or the vector.
+    """
+    table = select(measured, experiment)
+    used = table[table["is_used"]]
+    verdict, advice = WAITING, ""
+    line: Line | None = None
+    curve: Curve | None = None
+    spread: Spread | None = None
+    layers: list[dict[str, Any]] = []
+    if measured.is_complete:
+        clusters = clusters_of(measured, store)[used.index]
+        groups = used["row_group"].to_numpy() if "row_group" in used else None
+        layers = _layers(measured, used, clusters, groups)
+        try:
+            line = lines.fit(used["length"], used["norm"], clusters, groups)
+            if line.n_clusters >= FEW:
+                curve = _curve(measured, experiment, used[:MOST], clusters[:MOST], store)
+                spread = _spread(used[:MOST], clusters[:MOST])
+            verdict = verdict_of(line, curve, spread)
+        except Undefined as error:
+            verdict = f"Can’t tell: {error.reason[0].lower()}{error.reason[1:]}"
+            advice = error.remedy
+    return Result(
+        kind="norms",
+        question=_question(measured, experiment),
+        verdict=verdict,
+        advice=advice,
+        facts=_facts(used, line, curve, spread),
+        details={"intercept": line and line.intercept, "layers": layers},
+        picture=_picture(measured, experiment, used, curve),
+        caveats=_caveats(measured, experiment, table),
+        table=table,
+        about=provenance.about(measured, experiment),
+        command=provenance.command("measure", experiment),
+        is_complete=measured.is_complete,
+    )
+
+
+def answer(job: Job[Result], measured: Measured, experiment: Experiment, store: Results) -> Steps:
+    """Compute the answer in the background."""
+    job.result = norms(measured, experiment, store)
+    yield from ()
+
+
+def verdict_of(line: Line, curve: Curve | None, spread: Spread | None) -> str:
+    """The answer in a sentence; where both stand out, line and curve compete on held-out sentences.
+
+    curve, spread: None where they are undefined.
+    """
+    trends: list[tuple[float, float, str]] = []
+    if line.stands_out:
+        direction = "rising" if line.slope > 0 else "falling"
+        held_out = line.r2 if curve is None else curve.line_r2
+        trends.append((held_out, line.r2, f"a straight line, {direction} with length,"))
+    if curve is not None and curve.stands_out:
+        trends.append((curve.r2, curve.r2, "a smooth curve in length"))
+    _, share, what = max(trends, default=(0.0, 0.0, ""))
+    amount = next((word for limit, word in LADDER.items() if share < limit), "Almost entirely")
+    return first(
+        (line.n_clusters < FEW, "Too few sentences to say."),
+        (
+            line.norm_sd < NEARLY_CONSTANT * line.norm_mean,
+            "Only on paper: norms are nearly constant.",
+        ),
+        (line.is_few_decide, "Uncertain: few sentences decide the line."),
+        (share < min(LADDER) and is_uneven(spread), f"On average, hardly; but {_uneven(spread)}."),
+        (
+            bool(trends),
+            f"{amount}: {what} accounts for {percent(share)} of the differences between norms.",
+        ),
+        (True, "No sign of a trend: neither a line nor a curve stands out from chance."),
+    )
+
+
+def is_uneven(spread: Spread | None) -> bool:
+    """True if norms at one end of the lengths clearly vary more than at the other."""
+    if spread is None or spread.is_by_slope:
+        return False
+    low, high = spread.interval
+    return not low <= 1 <= high and not 1 / UNEVEN < spread.ratio < UNEVEN
+
+
+def _uneven(spread: Spread | None) -> str:
+    if spread is None:
+        return ""
+    ends = ("short", "long") if spread.ratio > 1 else ("long", "short")
+    ratio = max(spread.ratio, 1 / spread.ratio)
+    return f"{ends[0]} sentences’ norms vary {ratio:.2g}× as much as {ends[1]} ones’"
+
+
+def clusters_of(measured: Measured, store: Results) -> NDArray[np.intp]:
+    """Groups of near-duplicates among the measured sentences, intp (n,)."""
+    sample, n = measured.sample, len(measured.norms)
+    key = "near-duplicates", VERSION, sample.corpus.fingerprint, sample.seed, n
+    return store.get(
+        key, Clusters, lambda: Clusters(near_duplicates(sample.sentences(0, n)))
+    ).numbers
+
+
+def _curve(
+    measured: Measured,
+    experiment: Experiment,
+    used: "pd.DataFrame",
+    clusters: NDArray[np.intp],
+    store: Results,
+) -> Curve:
+    view = experiment.length_cutoff, experiment.layer, experiment.pooling, experiment.unit
+    key = "curve", VERSION, measured.key, len(measured.norms), *view
+    return store.get(key, Curve, lambda: curves.fit(used["length"], used["norm"], clusters))
+
+
+def _spread(used: "pd.DataFrame", clusters: NDArray[np.intp]) -> Spread | None:
+    try:
+        return by_length.spread(used["length"], used["norm"], clusters)
+    except Undefined:
+        return None
+
+
+def _layers(
+    measured: Measured,
+    used: "pd.DataFrame",
+    clusters: NDArray[np.intp],
+    groups: NDArray[Any] | None,
+) -> list[dict[str, Any]]:
+    """R² of the line on the norm of [CLS] after every layer, None where there is no line."""
+    layers = []
+    for layer in range(measured.norms.n_layers + 1):
+        try:
+            line = lines.fit(used["length"], used[f"cls_{layer}"], clusters, groups)
+            r2, interval = line.r2, list(line.r2_interval)
+        except Undefined:
+            r2, interval = None, None
+        layers.append({"layer": layer, "r_squared": r2, "r_squared_interval": interval})
+    return layers
+
+
+def _question(measured: Measured, experiment: Experiment) -> str:
+    layer = "" if experiment.layer is None else f" after layer {experiment.layer}"
+    norm = f"the norm of its {POOLINGS[experiment.pooling]}{layer}"
+    return f"Does {measured.weights.label} encode a sentence’s length in {norm}?"
+
+
+def _facts(
+    used: "pd.DataFrame", line: Line | None, curve: Curve | None, spread: Spread | None
+) -> tuple[Fact, ...]:
+    facts = []
+    if line is not None:
+        facts.append(Fact("r_squared", "R²", line.r2, line.r2_interval, "percent"))
+        facts.append(Fact("slope", "slope", line.slope, line.slope_interval))
+    if curve is not None:
+        facts.append(Fact("curve_r_squared", "curve", curve.r2, None, "percent"))
+    if spread is not None:
+        facts.append(Fact("spread_ratio", "spread", spread.ratio, spread.interval, "times"))
+    return (*facts, Fact("n_used", "sentences", len(used), form="count"))
+
+
+def _picture(
+    measured: Measured, experiment: Experiment, used: "pd.DataFrame", curve: Curve | None
+) -> dict[str, Any]:
+    """Labels of the axes, medians and ranges by length, and the curve."""
+    layer = measured.norms.n_layers if experiment.layer is None else experiment.layer
+    norm = f"Norm of the {POOLINGS[experiment.pooling]} after layer {layer}"
+    labels = {"x": f"Sentence length ({experiment.unit})", "y": norm.replace("the [CLS]", "[CLS]")}
+    picture: dict[str, Any] = {"labels": labels}
+    if len(used):
+        bands = by_length.bands(used["length"][:MOST], used["norm"][:MOST])
+        middles = (bands.first + bands.last) / 2
+        picture["bands"] = {
+            "lengths": middles,
+            "median": bands.median,
+            "low": bands.low,
+            "high": bands.high,
+        }
+    if curve is not None:
+        lengths = np.linspace(curve.knots[0], curve.knots[-1], 100)
+        picture["curve"] = {"lengths": lengths, "norms": curve.predict(lengths)}
+    return picture
+
+
+def _caveats(measured: Measured, experiment: Experiment, table: "pd.DataFrame") -> tuple[str, ...]:
+    """Everything left out or doubtful, a sentence each."""
+    corpus, n = measured.sample.corpus, len(measured.sample)
+    n_truncated = int(table["truncated"].sum())
+    asked = experiment.sample_size
+    is_mean = experiment.pooling == "mean"
+    cases = [
+        (n_truncated > 0, f"{counted(n_truncated)} longer than the model reads are left out."),
+        (
+            asked != "all" and n < asked and not is_mean,
+            f"The corpus has {counted(n)}: the sample is all of them.",
+        ),
+        (
+            is_mean and asked != "all" and n < asked,
+            f"Mean-pooled vectors are those of the first {counted(n)} of the sample.",
+        ),
+        (len(table) > MOST, f"All but the line is computed from the first {counted(MOST)}."),
+        (experiment.precision == "fast", _fast(measured)),
+    ]
+    caveats = [text for holds, text in cases if holds]
+    steps = pipeline.read(measured.weights.folder)
+    return (*caveats, *corpus.reading.caveats, *steps.caveats)
+
+
+def _fast(measured: Measured) -> str:
+    """The error of the fast precision."""
+    errors = measured.norms.error[np.isfinite(measured.norms.error)]
+    largest = number(float(np.abs(errors).max(initial=0)))
+    both = f"{counted(len(errors))} measured both ways"
+    return f"In the fast precision, norms of {both} differ by at most {largest} of their size."

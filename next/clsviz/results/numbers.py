@@ -1,0 +1,66 @@
+"""Numbers in words."""
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+DASH = "–"
+"""An undefined number."""
+
+SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def number(value: float) -> str:
+    """A number with three significant digits: 7.64, −0.00513, 12,300."""
+    if not math.isfinite(value):
+        return DASH if math.isnan(value) else "∞" if value > 0 else "−∞"
+    if value == 0:
+        return "0"
+    decimals = 2 - math.floor(math.log10(abs(value)))
+    if decimals > 6:
+        significand, exponent = f"{value:.1e}".split("e")
+        power = str(int(exponent)).translate(SUPERSCRIPTS)
+        return f"{significand} × 10{power}".replace("-", "−")
+    return f"{round(value, decimals):,.{max(decimals, 0)}f}".replace("-", "−")
+
+
+def percent(share: float) -> str:
+    """A share with two significant digits: 1.8%, 25%; never 0% or 100% unless it is."""
+    if not math.isfinite(share):
+        return DASH
+    if 0 < share < 0.0005:
+        return "under 0.1%"
+    if 0.995 <= share < 1 - 1e-9:
+        return "over 99%"
+    return f"{float(f'{100 * share:.2g}'):g}%".replace("-", "−")
+
+
+def times(ratio: float) -> str:
+    """A ratio: 3.8×."""
+    return f"{number(ratio) if ratio < 0.1 else f'{ratio:.1f}'}×" if math.isfinite(ratio) else DASH
+
+
+def count(value: float) -> str:
+    """A whole number: 4,993."""
+    return f"{value:,.0f}"
+
+
+def counted(n: int, noun: str = "sentence") -> str:
+    """A number of things with a regular plural: 1 sentence, 4,993 sentences."""
+    return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
+def seconds(value: float) -> str:
+    """A time to wait, rounded, because it is an estimate."""
+    if value < 90:
+        return f"{max(1, round(value))} s"
+    return f"{round(value / 60)} min" if value < 5400 else f"{value / 3600:.1f} h"
+
+
+FORMS: Final[dict[str, Callable[[float], str]]] = {
+    "number": number,
+    "percent": percent,
+    "times": times,
+    "count": count,
+}
+"""Ways to write the value of a fact."""

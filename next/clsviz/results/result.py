@@ -1,0 +1,172 @@
+"""An answer, the same for every page, command and call."""
+
+import base64
+import html
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from clsviz.errors import SettingError, quote
+from clsviz.results.numbers import DASH, FORMS
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+Interval = tuple[float, float]
+
+WRITERS: Final = (".csv", ".parquet")
+"""Endings of files for the table."""
+
+PICTURES: Final = (".png", ".svg", ".pdf", ".html")
+"""Endings of files for the picture."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number of a result.
+
+    key: its name in JSON. value: None or NaN where it is undefined. interval: of 95%.
+    form: a key of FORMS.
+    """
+
+    key: str
+    label: str
+    value: float | None
+    interval: Interval | None = None
+    form: str = "number"
+
+    def __str__(self) -> str:
+        if self.value is None or math.isnan(self.value):
+            return f"{self.label} {DASH}"
+        write = FORMS[self.form]
+        if self.form == "count":
+            return f"{write(self.value)} {self.label}"
+        if self.interval is None or not all(map(math.isfinite, self.interval)):
+            return f"{self.label} {write(self.value)}"
+        low, high = self.interval
+        return f"{self.label} {write(self.value)} ({write(low)} to {write(high)})"
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """An answer.
+
+    kind: of picture, a key of `figures.DRAW`. verdict: the answer, in at most 20 words.
+    facts: the numbers behind it. details: other entries of JSON. picture: other data drawn.
+    advice: what to do, or "". caveats: limits of the answer, a sentence each.
+    table: a row for each point of the picture. about: how it was measured, by name.
+    command: of the terminal, which repeats it. is_complete: False while sentences are missing.
+    """
+
+    kind: str
+    question: str
+    verdict: str
+    table: "pd.DataFrame"
+    facts: tuple[Fact, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    picture: Mapping[str, Any] = field(default_factory=dict)
+    advice: str = ""
+    caveats: tuple[str, ...] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
+    command: str = ""
+    is_complete: bool = True
+
+    @property
+    def numbers(self) -> str:
+        """The facts on one line."""
+        return " · ".join(map(str, self.facts))
+
+    def fact(self, key: str) -> float | None:
+        """The value of a fact; None where it is undefined, or there is none of this key."""
+        values = {fact.key: fact.value for fact in self.facts}
+        return values.get(key)
+
+    def text(self) -> str:
+        """For a terminal."""
+        lines = [self.question, self.verdict, self.advice, self.numbers, *self.caveats]
+        return "\n".join(filter(None, lines))
+
+    def json(self) -> dict[str, Any]:
+        """For a program: how it was measured, the answer, each fact by its key; null for NaN."""
+        answer = {
+            "question": self.question,
+            "verdict": self.verdict,
+            "advice": self.advice,
+            "caveats": list(self.caveats),
+        }
+        facts = {fact.key: fact.value for fact in self.facts}
+        intervals = {f"{fact.key}_interval": fact.interval for fact in self.facts if fact.interval}
+        return {
+            name: _finite(value)
+            for name, value in {
+                **self.about,
+                **answer,
+                **facts,
+                **intervals,
+                **self.details,
+            }.items()
+        }
+
+    def write(self, path: Path) -> None:
+        """Write the table as .csv or .parquet; raises SettingError or StoreError."""
+        from clsviz.files import replacing
+
+        check_ending(path, WRITERS)
+        with replacing(path) as file:
+            if path.suffix == ".csv":
+                self.table.to_csv(file, index=False, lineterminator="\n")
+            else:
+                self.table.to_parquet(file, index=False)
+
+    def plot(self) -> "go.Figure":
+        """The picture, interactive."""
+        from clsviz import figures
+
+        return figures.DRAW[self.kind](self)
+
+    def save_plot(self, path: Path) -> None:
+        """Write the picture as .png, .svg, .pdf or .html; raises SettingError or StoreError."""
+        from clsviz.figures import image
+
+        check_ending(path, PICTURES)
+        image.save(self.plot(), path)
+
+    def _repr_html_(self) -> str:
+        """For a notebook: the answer and its picture."""
+        from clsviz.figures import image
+
+        picture = base64.b64encode(image.png(self.plot())).decode()
+        lines = [self.verdict, self.advice, self.numbers, *self.caveats]
+        return (
+            f"<h3>{html.escape(self.question)}</h3>"
+            + "".join(f"<p>{html.escape(line)}</p>" for line in lines if line)
+            + f'<img alt="{html.escape(self.verdict)}" src="data:image/png;base64,{picture}">'
+        )
+
+
+def check_ending(path: Path, endings: Sequence[str]) -> None:
+    """Raise SettingError, before any work, where a file cannot be written as its name says."""
+    if path.suffix not in endings:
+        reason = f"{quote(path.name)} does not end in a known format."
+        raise SettingError(reason, f"End it in {' or '.join(endings)}.")
+    if not path.parent.is_dir():
+        raise SettingError(f"There is no folder {quote(path.parent)}.", "Create it first.")
+
+
+def first(*cases: tuple[bool, str]) -> str:
+    """The text of the first case that holds; the last always should."""
+    return next(text for holds, text in cases if holds)
+
+
+def _finite(value: Any) -> Any:
+    """The value as JSON can hold it."""
+    if isinstance(value, Mapping):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,30 @@
+"""The dashboard: the settings, and the page that was chosen."""
+
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from clsviz.ui import sidebar
+
+PAGES: Final = Path(__file__).parent / "pages"
+
+STYLE: Final = Path(__file__).with_name("style.css")
+
+
+def main() -> None:
+    """Draw the dashboard for a visitor."""
+    st.set_page_config(page_title="clsviz", page_icon=":material/scatter_plot:", layout="wide")
+    st.html(STYLE)
+    page = st.navigation(
+        [
+            st.Page(
+                PAGES / "norm_vs_length.py",
+                title="Norm vs length",
+                icon=":material/scatter_plot:",
+                default=True,
+            )
+        ]
+    )
+    st.session_state.experiment = sidebar.show()
+    page.run()

@@ -1,0 +1,76 @@
+"""Boxes of a page: how a file was read, sentences that were picked, the table, the method."""
+
+from typing import Final
+
+import streamlit as st
+
+from clsviz.experiment import Experiment
+from clsviz.jobs.measure import Measured
+from clsviz.results import provenance
+from clsviz.results.result import Result
+from clsviz.sources import corpora
+from clsviz.sources.corpora import Corpus
+from clsviz.ui import layout, sidebar
+
+N_FIRST: Final = 10
+MOST_ROWS: Final = 1000
+
+COLUMNS: Final = ["sentence", "length", "norm", "n_tokens", "truncated", "is_used"]
+
+
+def show_reading(corpus: Corpus, experiment: Experiment) -> None:
+    """How a file of one's own was read, until it is dismissed; another column or cut is a click."""
+    if not corpora.is_file(experiment.corpus) or st.session_state.get("dismissed") == corpus.name:
+        return
+    reading = corpus.reading
+    parts = {
+        "column": reading.column,
+        "encoding": reading.encoding,
+        "cut into": reading.segmentation,
+        "texts": f"{reading.n_texts:,}",
+    }
+    with st.container(border=True):
+        st.markdown(f"**How {layout.escape(corpus.label)} was read**")
+        words = [f"{name} {value}" for name, value in parts.items() if value]
+        st.caption(layout.escape(" · ".join(words)))
+        first = corpus.table.slice(0, N_FIRST).select(["sentence"]).to_pandas()
+        st.dataframe(first, hide_index=True, height=180, alt="The first sentences of the file")
+        with st.container(horizontal=True):
+            for column in reading.columns[:5]:
+                label = f"Take column {layout.escape(column)}"
+                st.button(label, on_click=sidebar.change, args=("column", column))
+            other = "lines" if reading.segmentation == "sentences" else "sentences"
+            label = {"lines": "Take texts as they are", "sentences": "Cut into sentences"}[other]
+            st.button(label, on_click=sidebar.change, args=("segmentation", other))
+            if st.button("Dismiss", icon=":material/close:"):
+                st.session_state.dismissed = corpus.name
+                st.rerun()
+
+
+def show_picked(result: Result, rows: list[int]) -> None:
+    """The sentences of points that were picked."""
+    rows = [row for row in rows if row < len(result.table)]
+    if rows:
+        table = result.table.iloc[rows[:MOST_ROWS]][COLUMNS]
+        st.dataframe(table, hide_index=True, alt="The sentences that were picked")
+        if len(rows) > MOST_ROWS:
+            st.caption(f"The first {MOST_ROWS:,} of {len(rows):,} that were picked.")
+
+
+def show_table(result: Result) -> None:
+    """The sentences as a table, for the keyboard and the screen reader."""
+    with st.expander("All points as a table", key="table", on_change="rerun") as box:
+        if box.open:
+            table = result.table[COLUMNS]
+            st.dataframe(table.head(MOST_ROWS), hide_index=True, alt="Every point of the picture")
+            if len(table) > MOST_ROWS:
+                st.caption(f"The first {MOST_ROWS:,} of {len(table):,}; the downloads have all.")
+
+
+def show_method(result: Result, measured: Measured) -> None:
+    """How the result came about."""
+    with st.expander("How it was measured", key="method", on_change="rerun") as box:
+        if box.open:
+            rows = provenance.method(measured).items()
+            st.table({"": [name for name, _ in rows], "Value": [text for _, text in rows]})
+            st.code(result.command, language="shell", wrap_lines=True)

@@ -1,0 +1,72 @@
+"""A page and its jobs."""
+
+import time
+from typing import TypeVar
+
+import streamlit as st
+
+from clsviz.jobs.jobs import Job, Jobs
+from clsviz.ui import layout
+from clsviz.ui.server import session
+
+T = TypeVar("T")
+
+PATIENCE_SECONDS = 0.5
+"""What is stored comes within this time, and the page is drawn once."""
+
+POLL_SECONDS = 0.5
+
+
+def require(jobs: Jobs, job: Job[T], what: str) -> T:
+    """The result of a job as far as there is one; a bar follows it. Without one the page stops.
+
+    what: the work, as the bar names it: Measuring.
+    """
+    result = wait(job, PATIENCE_SECONDS)
+    follow(jobs, job, what, result)
+    if result is None:
+        if job.is_active and not job.has_left(session()):
+            ahead = jobs.ahead(job)
+            before = f" {ahead} before yours." if ahead else ""
+            st.info(
+                f"{what}: the first points are on their way.{before}", icon=":material/schedule:"
+            )
+        st.stop()
+    return result
+
+
+def wait(job: Job[T], seconds: float) -> T | None:
+    """The result of a job, or None where there is none after so many seconds."""
+    end = time.monotonic() + seconds
+    while job.is_active and job.result is None and time.monotonic() < end:
+        time.sleep(0.01)
+    return job.result
+
+
+def follow(jobs: Jobs, job: Job[T], what: str, visible: T | None) -> None:
+    """Show a job's progress in the sidebar while it is active, and its error on the page.
+
+    visible: the result that the page shows; when there is a later one, it is drawn again.
+    """
+    has_left = job.has_left(session())
+    if job.is_active and not has_left:
+        with st.sidebar:
+            bar = st.fragment(_bar, run_every=POLL_SECONDS, key=f"job-{job.number}")
+            bar(job, what, visible)
+    elif job.error or job.is_cancelled or (has_left and job.is_active):
+        if job.error:
+            layout.error(job.error)
+        else:
+            st.info(f"{what} was cancelled.", icon=":material/cancel:")
+        st.button(
+            "Measure", on_click=jobs.again, args=(job, session()), icon=":material/play_arrow:"
+        )
+
+
+def _bar(job: Job[T], what: str, visible: T | None) -> None:
+    if job.result is not visible or not job.is_active:
+        st.rerun()
+    share = job.done / max(job.total, 1)
+    numbers = f": {job.done:,} of {job.total:,} {job.unit}" if job.total else "…"
+    st.progress(min(share, 1.0), f"{what}{numbers}")
+    st.button("Cancel", on_click=job.leave, args=(session(),), icon=":material/close:")

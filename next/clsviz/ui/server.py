@@ -1,0 +1,65 @@
+"""All that visitors share: jobs, what is measured, and results."""
+
+import uuid
+from collections.abc import Hashable
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from clsviz.api import default_store
+from clsviz.jobs.jobs import Jobs
+from clsviz.jobs.worker import Worker
+from clsviz.results.shipped import SHIPPED
+from clsviz.store.chunks import Chunks
+from clsviz.store.results import Results
+
+
+@dataclass(frozen=True)
+class Server:
+    """One for all sessions.
+
+    root: the store's folder. fetch, model, analysis: jobs that download and read, that run models,
+    and that compute.
+    """
+
+    root: Path
+    fetch: Jobs
+    model: Jobs
+    analysis: Jobs
+    worker: Worker
+    chunks: Chunks
+    results: Results
+
+
+@st.cache_resource(show_spinner=False)
+def server() -> Server:
+    """The server."""
+    root = default_store()
+    return Server(
+        root=root,
+        fetch=Jobs("fetch", n_threads=4),
+        model=Jobs("model"),
+        analysis=Jobs("analysis"),
+        worker=Worker(),
+        chunks=Chunks(root, SHIPPED),
+        results=Results(root, SHIPPED),
+    )
+
+
+def session() -> Hashable:
+    """The name of this visitor's session among those that want a job."""
+    name: str = _session()
+    return name
+
+
+def _release(name: str) -> None:
+    """A session has ended."""
+    shared = server()
+    for jobs in (shared.fetch, shared.model, shared.analysis):
+        jobs.disconnect(name)
+
+
+@st.cache_resource(scope="session", on_release=_release, show_spinner=False)
+def _session() -> str:
+    return uuid.uuid4().hex

@@ -1,0 +1,90 @@
+"""The visitor's own sentences: measured at once, stored nowhere."""
+
+from typing import Any, Final
+
+import streamlit as st
+
+from clsviz.experiment import Experiment
+from clsviz.jobs.jobs import Job
+from clsviz.jobs.measure import measure_texts
+from clsviz.measurements import FORMS, Arrays
+from clsviz.results.numbers import number, percent
+from clsviz.results.result import Result
+from clsviz.results.select import kind_of, lengths, norms_of
+from clsviz.sources.models import Weights
+from clsviz.statistics.lengths import percentile
+from clsviz.ui import layout, progress
+from clsviz.ui.server import server, session
+
+MOST: Final = 20
+LONGEST: Final = 2000
+
+SECONDS: Final = 10.0
+
+
+def show(weights: Weights, experiment: Experiment) -> list[dict[str, Any]]:
+    """Draw the input; returns {sentence, length, norm} of each sentence in it that is measured."""
+    if "text" in st.query_params and "text" not in st.session_state:
+        st.session_state.text = st.query_params["text"]
+    text = st.text_area(
+        "Your own sentences, one in each line",
+        key="text",
+        height=68,
+        max_chars=LONGEST,
+        persist_state="session",
+        placeholder="Type a sentence to see its norm.",
+    )
+    sentences = [line for line in (text or "").splitlines() if line.strip()][:MOST]
+    if not sentences:
+        return []
+    arrays = _measure(weights, experiment, sentences)
+    if arrays is None:
+        return []
+    norms = FORMS[kind_of(experiment)].from_chunks([arrays])
+    columns = (
+        sentences,
+        lengths(sentences, norms.n_tokens, experiment.unit),
+        norms_of(norms, experiment, weights.label),
+        norms.truncated,
+    )
+    return [
+        {"sentence": sentence, "length": int(length), "norm": float(norm), "truncated": bool(cut)}
+        for sentence, length, norm, cut in zip(*columns, strict=True)
+    ]
+
+
+def show_measured(sentences: list[dict[str, Any]], result: Result) -> None:
+    """Draw a line for each sentence: its length, its norm, and how it compares."""
+    used = result.table[result.table["is_used"]]
+    for own in sentences:
+        words = f"{own['length']:,} {result.about['unit']}, norm {number(own['norm'])}"
+        rank = percentile(own["norm"], own["length"], used["norm"], used["length"])
+        if own["truncated"]:
+            words += ", of its beginning alone: it is longer than the model reads"
+        elif rank is not None:
+            words += f", which tops {percent(rank)} of sentences about as long"
+        st.markdown(f":orange[★] {layout.escape(own['sentence'])}: {layout.escape(words)}")
+
+
+def _measure(weights: Weights, experiment: Experiment, sentences: list[str]) -> Arrays | None:
+    """The measurements of sentences, or None where they fail or take too long, which is said."""
+    shared, kind = server(), kind_of(experiment)
+    key = "typed", weights.fingerprint, experiment.precision, kind, tuple(sentences)
+    pending: Job[Arrays] | None = st.session_state.get("pending")
+    if pending is not None and pending.is_active:  # one for each session
+        pending.leave(session())
+    job: Job[Arrays] = shared.model.ask(
+        key,
+        lambda job: measure_texts(job, weights, experiment, kind, sentences, shared.worker),
+        session(),
+        model=weights.fingerprint,
+        is_urgent=True,
+    )
+    st.session_state.pending = job
+    with st.spinner("Measuring your sentences…"):
+        arrays = progress.wait(job, SECONDS)
+    if job.error:
+        layout.error(job.error)
+    elif arrays is None:
+        st.caption("Your sentences wait for the model; they come when the page is drawn again.")
+    return arrays
