@@ -1,13 +1,13 @@
-"""A smooth curve of norm on length, judged on sentences that it was not fitted to."""
+"""A smooth curve of norm on length, judged by sentences that it was not fitted to."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clsviz.statistics.bootstrap import N_FOLDS, folds, middle, resample
-from clsviz.statistics.jackknife import Floats, Interval, check_different
-from clsviz.statistics.line import check
+from clsviz.statistics import line as lines
+from clsviz.statistics.bootstrap import N_FOLDS, folds
+from clsviz.statistics.jackknife import Floats, check_different
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,63 +15,56 @@ class Curve:
     """A cubic regression spline of norm on length.
 
     r2: of held-out predictions in five folds, around the mean norm of each fold; below 0 where that
-        mean is the better guess. Its interval is that of other sentences to predict.
+        mean is the better guess.
     line_r2: of a straight line's predictions in the same folds.
+    stands_out: True if the curve stands out from chance: a line of the norms on their held-out
+        predictions does, as a line on lengths would.
     knots, coefficients: of the spline through all sentences, as `spline` takes them.
     """
 
     r2: float
-    r2_interval: Interval
     line_r2: float
+    stands_out: bool
     knots: Floats
     coefficients: Floats
-
-    @property
-    def stands_out(self) -> bool:
-        """True if the curve stands out from chance."""
-        return self.r2_interval[0] > 0
 
     def predict(self, lengths: ArrayLike) -> Floats:
         """The norm on the curve at each length, float64 (n,)."""
         return spline(np.asarray(lengths, np.float64), self.knots) @ self.coefficients
 
 
-def fit(lengths: ArrayLike, norms: ArrayLike, clusters: ArrayLike, seed: int = 0) -> Curve:
+def fit(
+    lengths: ArrayLike,
+    norms: ArrayLike,
+    clusters: ArrayLike,
+    groups: ArrayLike | None = None,
+    seed: int = 0,
+) -> Curve:
     """Fit the curve through n sentences, and test it in folds that keep clusters together.
 
-    lengths, norms, clusters: (n,). Raises Undefined where there are fewer than 100 clusters, or
-    where the sentences determine no line.
+    lengths, norms, clusters, groups: (n,), as a line takes them. Raises Undefined where there are
+    fewer than 100 clusters, or where the sentences determine no line.
     """
     x, y = np.asarray(lengths, np.float64), np.asarray(norms, np.float64)
-    check(x, y)
+    lines.check(x, y)
     check_different(clusters)
-    height = y.mean()  # norms that vary in their last digits only would lose them
-    y = y - height
+    height = y.mean()
+    y = y - height  # some norms vary in their last digits only
     fold_of = folds(clusters, seed)
-    squares = np.empty((3, len(x)))
+    curve, line, mean = np.empty((3, len(x)))
     for fold in range(N_FOLDS):
         test, train = fold_of == fold, fold_of != fold
         knots = knots_of(x[train])
-        curve = least_squares(spline(x[train], knots), y[train])
-        line = least_squares(spline(x[train], knots)[:, :2], y[train])
-        basis = spline(x[test], knots)
-        squares[:, test] = (
-            (y[test] - y[test].mean()) ** 2,
-            (y[test] - basis @ curve) ** 2,
-            (y[test] - basis[:, :2] @ line) ** 2,
-        )
-    around_mean, of_curve, of_line = squares.sum(axis=1)
-    drawn = resample(list(squares), clusters, seed)
+        basis, held_out = spline(x[train], knots), spline(x[test], knots)
+        curve[test] = held_out @ least_squares(basis, y[train])
+        line[test] = held_out[:, :2] @ least_squares(basis[:, :2], y[train])
+        mean[test] = y[test].mean()
+    r2, line_r2 = (1 - ((y - p) ** 2).sum() / ((y - mean) ** 2).sum() for p in (curve, line))
     knots = knots_of(x)
     coefficients = least_squares(spline(x, knots), y)
-    coefficients[0] += height  # of the basis, which is 1 everywhere
-    return Curve(
-        r2=float(1 - of_curve / around_mean),
-        r2_interval=middle(1 - drawn[1] / drawn[0]),
-        line_r2=float(1 - of_line / around_mean),
-        knots=knots,
-        coefficients=coefficients,
-    )
+    coefficients[0] += height  # of the constant
+    stands_out = r2 > 0 and lines.fit(curve, y, clusters, groups).stands_out
+    return Curve(float(r2), float(line_r2), bool(stands_out), knots, coefficients)
 
 
 def knots_of(lengths: Floats) -> Floats:
