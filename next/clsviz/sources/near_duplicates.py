@@ -1,0 +1,104 @@
+"""Sentences that are nearly the same, which tell little more together than one of them."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEAST_SHARED = 0.9
+"""Jaccard similarity of the pairs of neighbouring words from which on sentences are near-duplicates.
+
+One word in 37 may differ. With less, sentences made from a template, which differ in one word, would be
+near-duplicates of each other.
+"""
+
+MOST_COMPARED = 20_000
+"""Sentences that are compared; of those beyond only exact copies are recognised."""
+
+BLOCK_ROWS = 500
+
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+def near_duplicates(sentences: Sequence[str]) -> NDArray[np.intp]:
+    """Clusters of near-duplicates among n sentences: intp (n,), numbered from 0 in order.
+
+    Each sentence of a cluster is near to the first one, not only to some other: else sentences from a
+    template would form chains. Near are those of the same words in the same order, up to case, accents,
+    punctuation and digits, and those whose pairs of neighbouring words, with the beginning and the end,
+    have a Jaccard similarity of `LEAST_SHARED`.
+    """
+    numbers: dict[tuple[str, ...], int] = {}
+    head = [numbers.setdefault(_words(text), len(numbers)) for text in sentences[:MOST_COMPARED]]
+    labels = _first_of_each([sorted(set(pairwise(("", *words, "")))) for words in numbers])[head]
+    copies: dict[str, int] = {}
+    for text, label in zip(sentences, labels.tolist(), strict=False):
+        copies.setdefault(_folded(text), label)
+    n = len(numbers)
+    tail = [copies.setdefault(_folded(text), n + len(copies)) for text in sentences[MOST_COMPARED:]]
+    _, firsts, inverse = np.unique(
+        np.concatenate([labels, np.array(tail, np.intp)]), return_index=True, return_inverse=True
+    )
+    return np.argsort(np.argsort(firsts))[inverse]
+
+
+def _folded(sentence: str) -> str:
+    return " ".join(sentence.casefold().split())
+
+
+def _words(sentence: str) -> tuple[str, ...]:
+    """The words without case and accents, numbers as 0; a sentence without words as it is."""
+    text = _folded(sentence)
+    if not text.isascii():
+        letters = unicodedata.normalize("NFKD", text)
+        text = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return tuple(re.findall(r"\w+", NUMBER.sub("0", text))) or (text,)
+
+
+def _first_of_each(sets: Sequence[Sequence[tuple[str, str]]]) -> NDArray[np.intp]:
+    """The first of the cluster of each set: intp (n,).
+
+    A set that is near to another shares at least one of its rarest elements with it, as many as may
+    differ and one (prefix filter: Chaudhuri, Ganti and Kaushik 2006).
+    """
+    from scipy.sparse import csr_array
+
+    columns: dict[tuple[str, str], int] = {}
+    indices = np.array(
+        [columns.setdefault(pair, len(columns)) for row in sets for pair in row], int
+    )
+    sizes = np.array([len(row) for row in sets], int)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    rows = np.repeat(np.arange(len(sets)), sizes)
+    shape = len(sets), len(columns)
+    members = csr_array((np.ones(len(indices), np.int32), indices, starts), shape=shape)
+    rarity = np.bincount(indices, minlength=len(columns))[indices]
+    by_rarity = np.lexsort((indices, rarity, rows))
+    rank = np.arange(len(indices)) - starts[rows]
+    is_prefix = rank < (sizes - np.ceil(LEAST_SHARED * sizes - 1e-9) + 1)[rows]
+    entries = (
+        np.ones(int(is_prefix.sum()), np.int32),
+        (rows[is_prefix], indices[by_rarity][is_prefix]),
+    )
+    prefixes = csr_array(entries, shape=shape)
+    transposed = prefixes.T.tocsr()
+    firsts = np.arange(len(sets))
+    for start in range(0, len(sets), BLOCK_ROWS):
+        later, earlier = (prefixes[start : start + BLOCK_ROWS] @ transposed).nonzero()
+        later = later + start
+        is_alike = (earlier < later) & (
+            np.minimum(sizes[earlier], sizes[later])
+            >= LEAST_SHARED * np.maximum(sizes[earlier], sizes[later]) - 1e-9
+        )
+        later, earlier = later[is_alike], earlier[is_alike]
+        shared = members[later].multiply(members[earlier]).sum(axis=1)
+        is_near = shared >= LEAST_SHARED * (sizes[later] + sizes[earlier] - shared) - 1e-9
+        for row, first in sorted(
+            zip(later[is_near].tolist(), earlier[is_near].tolist(), strict=True)
+        ):
+            if firsts[row] == row and firsts[first] == first:
+                firsts[row] = first
+    return firsts

@@ -1,0 +1,60 @@
+"""Samples: sentences of a corpus in random order."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from clsviz.experiment import Experiment
+from clsviz.progress import Progress, silent
+from clsviz.sources.corpora import Corpus, is_on_hub, open_corpus
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Sentences of a corpus in the order of a seed: a larger sample begins with the smaller one.
+
+    order: intp (n,), rows of the corpus.
+    """
+
+    corpus: Corpus
+    seed: int
+    order: NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def rows(self, start: int = 0, stop: int | None = None) -> pa.Table:
+        """The rows of the corpus from position `start` to `stop` of the sample."""
+        order = self.order[start:stop].astype(np.int64)
+        # Not pa.array, which imports pandas.
+        buffers = [None, pa.py_buffer(order)]
+        return self.corpus.table.take(pa.Array.from_buffers(pa.int64(), len(order), buffers))
+
+    def sentences(self, start: int = 0, stop: int | None = None) -> list[str]:
+        """The sentences from position `start` to `stop`."""
+        sentences: list[str] = self.rows(start, stop)["sentence"].to_pylist()
+        return sentences
+
+
+def draw(experiment: Experiment, root: Path, progress: Progress = silent) -> Sample:
+    """The sample of an experiment; raises CorpusError, HubError or SettingError as `open_corpus` does.
+
+    root: folder of the store, in which files and what comes from the Hub are stored once they are read.
+    """
+    corpus = open_corpus(experiment, root, progress)
+    if is_on_hub(experiment.corpus):  # in the order of the seed already
+        n = corpus.table.num_rows if experiment.sample_size == "all" else experiment.sample_size
+        return Sample(corpus, experiment.seed, np.arange(min(n, corpus.table.num_rows)))
+    return sample_of(corpus, experiment)
+
+
+def sample_of(corpus: Corpus, experiment: Experiment) -> Sample:
+    """The sample that an experiment draws from a corpus that is no dataset of the Hub."""
+    # NumPy keeps the stream of RandomState in all versions, but not that of Generator.
+    order = np.random.RandomState(experiment.seed).permutation(corpus.table.num_rows)
+    if experiment.sample_size != "all":
+        order = order[: experiment.sample_size].copy()
+    return Sample(corpus, experiment.seed, order)
