@@ -14,7 +14,7 @@ from clsviz.progress import Cancelled
 
 Kind = Literal["model", "dataset"]
 
-PATIENCE: Final = 10.0
+PATIENCE: Final = 8.0
 """Seconds without a byte after which the Hub counts as stalled."""
 
 ERRORS: Final[dict[Kind, type[ClsvizError]]] = {"model": ModelError, "dataset": CorpusError}
@@ -119,27 +119,24 @@ def reporting(name: str, kind: Kind, revision: str = "") -> Iterator[None]:
     except (ClsvizError, Cancelled):
         raise
     except Exception as error:
-        raise failure(error, name, kind, revision) from error
+        raise failure(error, name, kind, revision) or unreachable(error, name) from error
 
 
-def failure(error: BaseException, name: str, kind: Kind, revision: str = "") -> Exception:
-    """The error that users read: that of the first cause which is known."""
+def failure(error: BaseException, name: str, kind: Kind, revision: str = "") -> Exception | None:
+    """The error that users read for the first cause that is known; None where none is."""
     causes = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) and cause not in causes:
         causes.append(cause)
     for cause in causes:
-        known = cause if isinstance(cause, (ClsvizError, Cancelled)) else None
-        if known := known or _known(cause, name, kind, revision):
+        if isinstance(cause, (ClsvizError, Cancelled)):
+            return cause
+        if known := _refused(cause, name, kind, revision) or _broken_off(cause, name):
             return known
-    if any("Timeout" in type(cause).__name__ for cause in causes):
-        return HubError(f"The Hugging Face Hub does not answer for {name}.", "Try again later.")
-    return HubError(
-        f"The Hugging Face Hub cannot be reached for {name} ({type(causes[-1]).__name__}).",
-        "Check the network and try again; what is on this machine works without it.",
-    )
+    return None
 
 
-def _known(cause: BaseException, name: str, kind: Kind, revision: str) -> ClsvizError | None:
+def _refused(cause: BaseException, name: str, kind: Kind, revision: str) -> ClsvizError | None:
+    """What the Hub says is wrong with the name, its revision or the visitor."""
     from huggingface_hub import errors
 
     unreadable = ERRORS[kind]
@@ -152,16 +149,35 @@ def _known(cause: BaseException, name: str, kind: Kind, revision: str) -> Clsviz
     if isinstance(cause, errors.RevisionNotFoundError):
         remedy = "Name a branch, a tag or a full commit after the @, or none."
         return unreadable(f"{name} has no revision {quote(revision)}.", remedy)
-    if isinstance(cause, errors.RemoteEntryNotFoundError):
-        return unreadable(f"{name} lacks a file that is needed.", "Choose another one.")
-    if isinstance(cause, errors.OfflineModeIsEnabled):
+    status = getattr(getattr(cause, "response", cause), "status_code", getattr(cause, "status", 0))
+    if status in (0, 404):  # many files are looked for, and need not be there
+        return None
+    reason = f"The Hugging Face Hub does not serve {name} now ({status})."
+    return HubError(reason, REMEDIES.get(status, "Try again later."))
+
+
+def _broken_off(cause: BaseException, name: str) -> ClsvizError | None:
+    """What is wrong with the network or the disk."""
+    import aiohttp
+    import httpx2
+    from huggingface_hub.errors import OfflineModeIsEnabled
+
+    if isinstance(cause, OfflineModeIsEnabled):
         reason = f"{name} is not on this machine, and HF_HUB_OFFLINE forbids the network."
         return HubError(reason, "Unset HF_HUB_OFFLINE, or choose what is on this machine.")
     if getattr(cause, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
         remedy = "Free some space, or set HF_HOME to a folder on another disk."
         return StoreError(f"The disk is too full for {name}.", remedy)
-    status = getattr(getattr(cause, "response", None), "status_code", getattr(cause, "status", 0))
-    if not status:
-        return None
-    reason = f"The Hugging Face Hub does not serve {name} now ({status})."
-    return HubError(reason, REMEDIES.get(status, "Try again later."))
+    if isinstance(cause, (TimeoutError, httpx2.TimeoutException)):
+        return HubError(f"The Hugging Face Hub does not answer for {name}.", "Try again later.")
+    if isinstance(cause, (ConnectionError, httpx2.TransportError, aiohttp.ClientError)):
+        return unreachable(cause, name)
+    return None
+
+
+def unreachable(cause: BaseException, name: str) -> HubError:
+    """The error where the network fails, or something other than the Hub answers."""
+    return HubError(
+        f"The Hugging Face Hub cannot be reached for {name} ({type(cause).__name__}).",
+        "Check the network and try again; what is on this machine works without it.",
+    )

@@ -1,0 +1,432 @@
+"""Datasets of the Hugging Face Hub: a fair sample of a split without downloading it.
+
+Row groups of all files come in random order, enough at a time to fill a round, and the sentences of
+a round in random order.
+"""
+
+import dataclasses
+import functools
+import hashlib
+import itertools
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clsviz.errors import ClsvizError, CorpusError, HubError, SettingError, quote
+from clsviz.experiment import Experiment
+from clsviz.files import replacing
+from clsviz.progress import Cancelled, Progress, silent
+from clsviz.sources import hub, row_groups, sentences, tables
+from clsviz.sources.corpora import Corpus, Fingerprint, Reading
+from clsviz.sources.row_groups import Files, Limits
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A dataset that is suggested, and its parts that count where the experiment names none."""
+
+    label: str
+    configuration: str = ""
+    column: str = ""
+
+
+DATASETS: Final[dict[str, Suggestion]] = {
+    "bookcorpus/bookcorpus": Suggestion("BookCorpus"),
+    "Salesforce/wikitext": Suggestion("WikiText-103", "wikitext-103-raw-v1"),
+    "fancyzhx/ag_news": Suggestion("AG News"),
+    "stanfordnlp/imdb": Suggestion("IMDb reviews"),
+    "stanfordnlp/snli": Suggestion("SNLI premises", column="premise"),
+}
+
+RECIPE: Final = 1
+"""Raised when the same seed draws other sentences from the same files."""
+
+CONVERSION: Final = "refs/convert/parquet"
+CONVERTED: Final = re.compile(r"([^/]+)/([^/]+)/\d{4,}\.parquet")
+
+HEAD_TEXTS: Final = 200
+
+SCHEMA: Final = pa.schema({"sentence": pa.large_string(), "row_group": pa.int32()})
+
+
+LIMITS: Final = Limits()
+
+
+@dataclass(frozen=True)
+class State:
+    """The account of the rounds so far; the copy in the store has one after each round.
+
+    columns: that hold text. n_texts: read so far. n_blank, n_letterless: rows and pieces left out.
+    n_damaged: row groups that cannot be read. n_files_out: files that cannot be read, or lack the
+    column. digest: of the sentences of the round.
+    """
+
+    repository: str
+    commit: str
+    configuration: str
+    split: str
+    column: str
+    columns: list[str]
+    segmentation: str
+    n_rounds: int = 0
+    n_groups: int = 0
+    n_texts: int = 0
+    n_blank: int = 0
+    n_letterless: int = 0
+    n_damaged: int = 0
+    n_files_out: int = 0
+    is_complete: bool = False
+    digest: str = ""
+
+
+@dataclass(frozen=True)
+class Split:
+    """The Parquet files of a split at one commit."""
+
+    repository: hub.Repository
+    configuration: str
+    name: str
+    paths: list[str]
+
+
+def draw(
+    experiment: Experiment, root: Path, progress: Progress = silent, limits: Limits = LIMITS
+) -> Corpus:
+    """A sample of a dataset of the Hub in the order of the seed: a larger one begins with it.
+
+    root: the store's folder, whose copy is read instead of the Hub where it suffices. The table has
+    `sentence` and `row_group` (int32). Raises CorpusError, SettingError, HubError or StoreError.
+    """
+    if experiment.encoding or experiment.segmentation == "paragraphs":
+        remedy = "Leave encoding out, and choose auto, sentences or lines as segmentation."
+        raise SettingError("A dataset of the Hub has no encoding and no paragraphs.", remedy)
+    name, revision = hub.split_name(experiment.corpus, "dataset")
+    parts = (experiment.configuration, experiment.split, experiment.column)
+    recipe = (experiment.segmentation, experiment.seed, RECIPE, sentences.RECIPE)
+    path = root / "corpora" / f"hub-{digest(name, revision, *parts, *recipe)}.arrow"
+    size = sys.maxsize if experiment.sample_size == "all" else experiment.sample_size
+    copy = open_copy(path)
+    if copy is None or not (copy[1].is_complete or len(copy[0]) >= size):
+        extend(path, experiment, size, progress, limits)
+        copy = open_copy(path)
+    if copy is None or not len(copy[0]):
+        raise CorpusError(f"{name} has no text that can be read.", "Choose another dataset.")
+    table, state = copy
+    parts = (state.configuration, state.split, state.column)
+    fingerprint = digest(state.repository, state.commit, *parts, state.segmentation, *recipe[1:])
+    label = DATASETS[name].label if name in DATASETS else name
+    reading = reading_of(state, len(table), experiment)
+    return Corpus(experiment.corpus, label, fingerprint, table.slice(0, size), reading)
+
+
+def digest(*parts: object) -> str:
+    """Digest of names and numbers: 32 hexadecimal digits."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+
+def reading_of(state: State, n_sentences: int, experiment: Experiment) -> Reading:
+    """The account of a copy, with a caveat for each kind of what is left out."""
+    counts = {
+        "rows without text are left out": state.n_blank,
+        "pieces without letters are left out": state.n_letterless,
+        "row groups that are damaged are left out": state.n_damaged,
+        f"files are left out, which have no column {quote(state.column)} of text or are damaged": (
+            state.n_files_out
+        ),
+    }
+    caveats = [f"{n:,} {of_what}." for of_what, n in counts.items() if n]
+    if state.split.startswith("partial-"):
+        caveats.append("The Hub has converted only the first part of this split to Parquet.")
+    if experiment.sample_size != "all" and n_sentences < experiment.sample_size:
+        caveats.append(f"The split holds only {n_sentences:,} sentences: all are in the sample.")
+    others = tuple(column for column in state.columns if column != state.column)
+    return Reading(
+        state.column, "", state.segmentation, state.n_texts, others, tuple(caveats), state.commit
+    )
+
+
+# --- The copy in the store -----------------------------------------------------------------------
+
+
+def open_copy(path: Path) -> tuple[pa.Table, State] | None:
+    """The sentences of a copy and the last state; None where there is none, or it is damaged."""
+    return _opened(path, path.stat().st_mtime_ns) if path.is_file() else None
+
+
+@functools.lru_cache(maxsize=8)
+def _opened(path: Path, _modified: int) -> tuple[pa.Table, State] | None:
+    try:
+        rounds = list(stored_rounds(path))
+        if not all(state.digest == digest_of(batch) for batch, state in rounds):
+            return None
+        return pa.Table.from_batches([batch for batch, _ in rounds]), rounds[-1][1]
+    except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
+        return None
+
+
+def stored_rounds(path: Path) -> Iterator[tuple[pa.RecordBatch, State]]:
+    """The rounds in a copy."""
+    # Nobody else truncates our own copy, which would kill a process that has mapped it.
+    reader = pa.ipc.open_file(pa.memory_map(str(path)))
+    for number in range(reader.num_record_batches):
+        batch, about = reader.get_batch_with_custom_metadata(number)
+        batch.validate(full=True)
+        yield batch, State(**json.loads(about[b"clsviz"]))
+
+
+def digest_of(batch: pa.RecordBatch) -> str:
+    """Digest of the sentences of a round, by which damage is noticed."""
+    fingerprint = Fingerprint()
+    fingerprint.add(pa.chunked_array([batch["sentence"]]))
+    return str(fingerprint)
+
+
+def extend(
+    path: Path, experiment: Experiment, size: int, progress: Progress, limits: Limits
+) -> None:
+    """Write a copy with further rounds, until it has `size` sentences or all.
+
+    Rounds that arrived before the Hub failed, or somebody cancelled, are stored.
+    """
+    stored = list(stored_rounds(path)) if open_copy(path) else []
+    n, failure = 0, None
+    with replacing(path) as file, pa.ipc.new_file(file, SCHEMA) as writer:
+        rounds = read_rounds(experiment, stored[-1][1] if stored else None, progress, limits)
+        try:
+            for batch, state in itertools.chain(stored, rounds):
+                about = json.dumps(dataclasses.asdict(state))
+                writer.write_batch(batch, custom_metadata={"clsviz": about})
+                n += len(batch)
+                if n >= size:
+                    break
+        except (HubError, Cancelled) as error:
+            if n == sum(len(batch) for batch, _ in stored):
+                raise
+            failure = error
+    if failure:
+        raise failure
+
+
+# --- Rounds --------------------------------------------------------------------------------------
+
+
+def read_rounds(
+    experiment: Experiment, state: State | None, progress: Progress, limits: Limits
+) -> Iterator[tuple[pa.RecordBatch, State]]:
+    """The rounds of a split that follow `state`, each with the state after it."""
+    split = find_split(experiment, state, progress, limits)
+    files = Files(split.repository, progress, limits)
+    sizes = {path: split.repository.sizes[path] for path in split.paths}
+    seed = experiment.seed
+    n_rounds = n_files_out = 0
+    for number, window in enumerate(row_groups.windows(sizes, seed, limits.files_at_once)):
+        footers = files.footers(sorted({part.path for part in window}))
+        state = state or begin(split, footers, experiment)
+        parts = [
+            row_groups.groups_of(part, footers[part.path], state.column, seed)
+            for part in window
+            if part.path in footers
+        ]
+        parts = [part for part in parts if part]
+        n_files_out += len(window) - len(parts)
+        order = row_groups.spread(parts, np.random.RandomState([seed, number]))
+        for groups in row_groups.rounds(order, limits):
+            n_rounds += 1
+            if n_rounds > state.n_rounds:
+                texts = files.texts(groups, state.column)
+                state = dataclasses.replace(state, n_rounds=n_rounds, n_files_out=n_files_out)
+                batch, state = cut(texts, state, seed)
+                yield batch, state
+    if state:
+        empty = pa.RecordBatch.from_pylist([], SCHEMA)
+        yield empty, dataclasses.replace(state, is_complete=True, digest=digest_of(empty))
+
+
+def begin(split: Split, footers: Mapping[str, pq.FileMetaData], experiment: Experiment) -> State:
+    """The state before the first round: the column is the one that is named, or the likeliest."""
+    columns: dict[str, tables.Column] = {}
+    for footer in footers.values():
+        for name, leaf in row_groups.text_leaves(footer).items():
+            column = columns.setdefault(name, tables.Column())
+            for number in range(footer.num_row_groups):
+                about = footer.row_group(number).column(leaf)
+                column.n_texts += about.num_values
+                column.n_with_letters += about.num_values
+                column.n_characters += about.total_uncompressed_size
+    name = split.repository.name
+    suggestion = DATASETS.get(experiment.corpus.partition("@")[0])
+    choice = experiment.column or (suggestion.column if suggestion else "")
+    return State(
+        repository=name,
+        commit=split.repository.commit,
+        configuration=split.configuration,
+        split=split.name,
+        column=tables.choose_column(columns, choice, name),
+        columns=tables.text_columns(columns),
+        segmentation=experiment.segmentation,
+    )
+
+
+def cut(
+    texts: list[list[str | None] | None], state: State, seed: int
+) -> tuple[pa.RecordBatch, State]:
+    """The sentences of row groups in random order, and the state after them."""
+    n_damaged = sum(group is None for group in texts)
+    rows = [
+        (text, number) for number, group in enumerate(texts, state.n_groups) for text in group or []
+    ]
+    filled = [(text, number) for text, number in rows if text and not text.isspace()]
+    how = state.segmentation
+    if how == "auto" and filled:  # 200 texts from all over the round
+        head = filled[:: max(1, len(filled) // HEAD_TEXTS)]
+        mean = sum(len(text) for text, _ in head) / len(head)
+        how = "sentences" if mean > sentences.LONG_TEXT else "lines"
+    pieces = [
+        (piece, number)
+        for text, number in filled
+        for piece in (sentences.cut(text) if how == "sentences" else [text])
+    ]
+    lettered = [piece for piece in pieces if how == "lines" or any(map(str.isalpha, piece[0]))]
+    order = np.random.RandomState([seed, state.n_rounds]).permutation(len(lettered)).tolist()
+    columns = [[lettered[index][which] for index in order] for which in (0, 1)]
+    batch = pa.RecordBatch.from_arrays(list(map(pa.array, columns, SCHEMA.types)), schema=SCHEMA)
+    return batch, dataclasses.replace(
+        state,
+        segmentation=how,
+        n_groups=state.n_groups + len(texts),
+        n_texts=state.n_texts + len(filled),
+        n_blank=state.n_blank + len(rows) - len(filled),
+        n_letterless=state.n_letterless + len(pieces) - len(lettered),
+        n_damaged=state.n_damaged + n_damaged,
+        digest=digest_of(batch),
+    )
+
+
+# --- Splits --------------------------------------------------------------------------------------
+
+
+def find_split(
+    experiment: Experiment, state: State | None, progress: Progress, limits: Limits
+) -> Split:
+    """The split of an experiment, at the commit of `state` where there is one.
+
+    The files are the dataset's own where it has Parquet files, else those that the Hub has
+    converted it to; loading scripts never run. Raises CorpusError, SettingError or HubError.
+    """
+    name, revision = hub.split_name(experiment.corpus, "dataset")
+    configuration, split = experiment.configuration, experiment.split
+    if not configuration and name in DATASETS:
+        configuration = DATASETS[name].configuration
+    if state:
+        revision, configuration, split = state.commit, state.configuration, state.split
+    repository = hub.open_repository(name, "dataset", revision, limits.patience)
+    splits = converted(repository, configuration) or declared(
+        repository, configuration, progress, limits
+    )
+    if not splits and not revision:
+        try:
+            repository = hub.open_repository(name, "dataset", CONVERSION, limits.patience)
+        except CorpusError:
+            raise no_parquet(name) from None
+        splits = converted(repository, configuration)
+    if not splits:
+        raise no_parquet(name)
+    configuration, paths = splits
+    preferred = [one for one in ("train", "partial-train", *paths) if one in paths]
+    split = split or preferred[0]
+    if split not in paths:
+        raise no_such(name, "split", split, list(paths))
+    return Split(repository, configuration, split, paths[split])
+
+
+Splits = tuple[str, dict[str, list[str]]]
+"""A configuration, and the Parquet files of each of its splits."""
+
+
+def converted(repository: hub.Repository, configuration: str) -> Splits | None:
+    """The files of a repository that looks as the Hub's conversion does; else None."""
+    configurations: dict[str, dict[str, list[str]]] = {}
+    for path in sorted(repository.sizes):
+        if match := CONVERTED.fullmatch(path):
+            configurations.setdefault(match[1], {}).setdefault(match[2], []).append(path)
+        elif not path.startswith("."):
+            return None
+    if not configurations:
+        return None
+    names = list(configurations)
+    if not configuration and (len(names) == 1 or "default" in names):
+        configuration = names[0] if len(names) == 1 else "default"
+    if configuration not in configurations:
+        raise no_such(repository.name, "configuration", configuration, names)
+    return configuration, configurations[configuration]
+
+
+def declared(
+    repository: hub.Repository, configuration: str, progress: Progress, limits: Limits
+) -> Splits | None:
+    """The Parquet files that the library finds in a repository; None where it finds no such."""
+    script = f"{PurePosixPath(repository.name).name}.py"
+    is_parquet = any(path.endswith(".parquet") for path in repository.sizes)
+    if script in repository.sizes or not is_parquet:
+        return None
+    import datasets
+
+    address = f"hf://datasets/{repository.name}"  # a mere name may open a folder of this machine
+    commit = repository.commit
+    with hub.watching(limits.patience, lambda: progress(0, 1, "files")):
+        try:
+            builder = datasets.load_dataset_builder(address, configuration or None, revision=commit)
+        except Exception as error:
+            if known := hub.failure(error, repository.name, "dataset"):
+                raise known from error
+            names = configuration_names(address, commit) if isinstance(error, ValueError) else []
+            if len(names) > 1 or (names and configuration):
+                raise no_such(repository.name, "configuration", configuration, names) from None
+            return None
+    if builder.name != "parquet":
+        return None
+    files = builder.config.data_files or {}
+    splits = {
+        str(split): sorted(address.partition(f"@{commit}/")[2] for address in addresses)
+        for split, addresses in files.items()
+    }
+    return str(builder.config.name), splits
+
+
+def configuration_names(address: str, commit: str) -> list[str]:
+    """The configurations that a dataset declares; none where its card makes no sense."""
+    import datasets
+
+    try:
+        return list(datasets.get_dataset_config_names(address, revision=commit))
+    except Exception as error:
+        if known := hub.failure(error, address, "dataset"):
+            raise known from error
+        return []
+
+
+def no_such(repository: str, part: str, name: str, names: list[str]) -> ClsvizError:
+    """The error for a part of a dataset that does not exist, or has to be named."""
+    reason = (
+        f"{repository} has no {part} {quote(name)}."
+        if name
+        else f"{repository} has several {part}s."
+    )
+    others = f" or one of {len(names) - 12:,} others" if len(names) > 12 else ""
+    return SettingError(reason, f"Choose {', '.join(map(quote, names[:12]))}{others} as {part}.")
+
+
+def no_parquet(name: str) -> CorpusError:
+    """The error for a dataset in another format that the Hub has not converted."""
+    return CorpusError(
+        f"{name} has no Parquet files, and the Hub has not converted it to Parquet.",
+        "Download the file you want, and choose it as corpus.",
+    )

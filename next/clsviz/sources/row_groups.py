@@ -1,0 +1,222 @@
+"""Row groups of Parquet files on the Hub: an order that is fair to all, and the texts of some.
+
+A row group is the part of a Parquet file of which one column can be read alone.
+"""
+
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from clsviz.errors import CorpusError
+from clsviz.progress import Progress
+from clsviz.sources import hub, tables
+
+Item = TypeVar("Item")
+Value = TypeVar("Value")
+
+THREADS: Final = 8
+POLL_SECONDS: Final = 0.1
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The size of a round, and patience; sizes other than the default ones draw other sentences.
+
+    round_rows, round_bytes: that fill a round. files_at_once: files, chosen at random, that are
+    sampled together, since each takes a request. group_bytes: of the texts in the largest row group
+    that is read, unpacked. patience: seconds without a byte.
+    """
+
+    round_rows: int = 20_000
+    round_bytes: int = 32 * 2**20
+    files_at_once: int = 64
+    group_bytes: int = 512 * 2**20
+    patience: float = hub.PATIENCE
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """A row group: its file, its number there, its rows, and the bytes of its texts, unpacked."""
+
+    path: str
+    number: int
+    n_rows: int
+    n_bytes: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of `n_parts` parts of a file."""
+
+    path: str
+    number: int = 0
+    n_parts: int = 1
+
+
+def windows(sizes: dict[str, int], seed: int, files_at_once: int) -> Iterator[list[Part]]:
+    """All files in random order, at most `files_at_once` parts of them at a time.
+
+    sizes: bytes of each file. Where there are several windows, large files come in parts about as
+    large as a typical file: else texts in small files would be likelier to be in the first one.
+    """
+    unit = max(
+        1, statistics.median(sizes.values()), sum(sizes.values()) / len(sizes) / files_at_once
+    )
+    parts: list[Part] = []
+    for path, size in sizes.items():
+        n_parts = max(1, round(size / unit)) if len(sizes) > files_at_once else 1
+        parts += [Part(path, number, n_parts) for number in range(n_parts)]
+    order = np.random.RandomState(seed).permutation(len(parts))
+    for start in range(0, len(order), files_at_once):
+        yield [parts[index] for index in order[start : start + files_at_once]]
+
+
+def groups_of(part: Part, footer: pq.FileMetaData, column: str, seed: int) -> list[RowGroup]:
+    """The row groups of a part of a file; none where the file lacks the column of text."""
+    leaf = text_leaves(footer).get(column)
+    if leaf is None:
+        return []
+    # Groups are dealt at random, since a file may be sorted.
+    order = np.random.RandomState([seed, footer.num_row_groups]).permutation(footer.num_row_groups)
+    groups = []
+    for number in order[part.number :: part.n_parts].tolist():
+        about = footer.row_group(number)
+        n_bytes = about.column(leaf).total_uncompressed_size
+        groups.append(RowGroup(part.path, number, about.num_rows, n_bytes))
+    return groups
+
+
+def text_leaves(footer: pq.FileMetaData) -> dict[str, int]:
+    """The columns that hold text, and the number that the footer gives each."""
+    schema = footer.schema.to_arrow_schema()
+    texts = {field.name for field in schema if tables.is_text(field.type)}
+    paths = [footer.schema.column(leaf).path for leaf in range(footer.num_columns)]
+    return {path: leaf for leaf, path in enumerate(paths) if path in texts}
+
+
+def spread(parts: Sequence[list[RowGroup]], random: np.random.RandomState) -> list[RowGroup]:
+    """All row groups in random order; every beginning has about the same share of each part.
+
+    The n row groups of a part get n places that are evenly spaced from 0 to 1 and shifted at
+    random: all are equally likely to come early, and differences between files even out.
+    """
+    places = [
+        (random.permutation(len(part)) + random.random_sample()) / len(part) for part in parts
+    ]
+    groups = [group for part in parts for group in part]
+    return [groups[index] for index in np.argsort(np.concatenate(places), kind="stable")]
+
+
+def rounds(groups: Iterable[RowGroup], limits: Limits) -> Iterator[list[RowGroup]]:
+    """Consecutive row groups, as many at a time as fill a round."""
+    picked: list[RowGroup] = []
+    for group in groups:
+        picked.append(group)
+        is_full = sum(group.n_rows for group in picked) >= limits.round_rows
+        if is_full or sum(group.n_bytes for group in picked) >= limits.round_bytes:
+            yield picked
+            picked = []
+    if picked:
+        yield picked
+
+
+class Files:
+    """Reads Parquet files of a repository: their ends, and a column of some of their row groups.
+
+    Raises CorpusError, HubError, and what `progress` raises, at once.
+    """
+
+    def __init__(self, repository: hub.Repository, progress: Progress, limits: Limits) -> None:
+        import aiohttp
+        import fsspec
+        from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]
+
+        patience = limits.patience
+        timeout = aiohttp.ClientTimeout(sock_connect=min(patience, 4.0), sock_read=patience)
+        session = {"headers": build_hf_headers(), "trust_env": True, "timeout": timeout}
+        self._system = fsspec.filesystem("http", skip_instance_cache=True, client_kwargs=session)
+        self._repository, self._progress, self._limits = repository, progress, limits
+        self._footers: dict[str, pq.FileMetaData] = {}
+
+    def footers(self, paths: Iterable[str]) -> dict[str, pq.FileMetaData]:
+        """The metadata of files by path, without those that cannot be read."""
+        missing = [path for path in paths if path not in self._footers]
+        footers = self._each(self._footer, missing, "files")
+        self._footers |= {p: f for p, f in zip(missing, footers, strict=True) if f is not None}
+        return {path: self._footers[path] for path in paths if path in self._footers}
+
+    def texts(self, groups: Sequence[RowGroup], column: str) -> list[list[str | None] | None]:
+        """The texts of row groups; None for one that cannot be read."""
+        return self._each(lambda group: self._texts(group, column), groups, "row groups")
+
+    def _footer(self, path: str) -> pq.FileMetaData:
+        with self._open(path) as file:
+            return pq.read_metadata(file)
+
+    def _texts(self, group: RowGroup, column: str) -> list[str | None]:
+        self._check_size(group.n_bytes)
+        options: dict[str, Any] = {"pre_buffer": True, "page_checksum_verification": True}
+        footer = self._footers[group.path]
+        with self._open(group.path) as file:
+            table = pq.ParquetFile(file, metadata=footer, read_dictionary=[column], **options)
+            values = table.read_row_group(group.number, columns=[column])[column]
+        for chunk in values.chunks:
+            if isinstance(chunk, pa.DictionaryArray):  # a text stored once may be in all rows
+                lengths = pc.binary_length(chunk.dictionary).take(chunk.indices)
+                self._check_size(pc.sum(lengths).as_py() or 0)
+        texts: list[str | None] = values.cast(pa.large_string()).to_pylist()
+        return texts
+
+    def _open(self, path: str) -> Any:
+        from huggingface_hub import hf_hub_url
+
+        repository = self._repository
+        options = {"repo_type": repository.kind, "revision": repository.commit}
+        url = hf_hub_url(repository.name, path, **options)
+        size = repository.sizes[path]
+        return self._system.open(url, size=size, cache_type="none", block_size=2**16)
+
+    def _check_size(self, n_bytes: int) -> None:
+        if n_bytes > self._limits.group_bytes:
+            raise CorpusError(
+                f"{self._repository.name} has row groups of {n_bytes / 2**20:,.0f} MB of text.",
+                "They would fill the memory: choose another dataset or column.",
+            )
+
+    def _each(
+        self, read: Callable[[Item], Value], items: Sequence[Item], unit: str
+    ) -> list[Value | None]:
+        """The value for each item, read by several threads; None where the file is damaged."""
+        import aiohttp
+
+        def attempt(item: Item, n_retries: int = 1) -> Value | None:
+            try:
+                return read(item)
+            except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
+                is_final = isinstance(error, aiohttp.ClientResponseError) and error.status < 500
+                if is_final or not n_retries:
+                    raise
+                return attempt(item, n_retries - 1)
+            except (pa.ArrowException, UnicodeDecodeError, OSError):
+                return None
+
+        pool = ThreadPoolExecutor(THREADS)
+        try:
+            futures = [pool.submit(attempt, item) for item in items]
+            with hub.reporting(self._repository.name, "dataset"):
+                pending = set(futures)
+                while pending:
+                    done, pending = wait(pending, POLL_SECONDS, FIRST_EXCEPTION)
+                    self._progress(len(items) - len(pending), len(items), unit)
+                    for future in done:
+                        future.result()
+                return [future.result() for future in futures]
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
