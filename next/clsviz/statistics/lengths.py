@@ -64,27 +64,26 @@ def spread(lengths: ArrayLike, norms: ArrayLike, clusters: ArrayLike) -> Spread:
     x, y = np.asarray(lengths, np.float64), np.asarray(norms, np.float64)
     check(x, y)
     check_different(clusters)
-    height = y.mean()
-    y = y - height
+    rounding = ROUNDING * abs(y.mean())
+    y = y - y.mean()
     low, high = np.quantile(x, [0.2, 0.8])
     ends = x <= low, x >= high
-    if low == high or y[ends[1]].std() <= ROUNDING * abs(height):
-        reason = "The shortest and the longest fifth of the sentences are of one length."
-        if low < high:
-            reason = "The longest fifth of the sentences have the same norm up to rounding."
+    if low == high:
+        reason = f"Over half of the sentences have the same length, {low:.0f}."
         raise Undefined(reason, "Raise the length cutoff, or take a larger sample.")
+    if min(y[end].std() for end in ends) <= rounding:
+        reason = "The norms of the shortest or the longest fifth are the same up to rounding."
+        raise Undefined(reason, "Choose another layer, or another vector.")
     columns = [moment * end for end in ends for moment in (np.ones_like(y), y, y**2)]
     sums = cluster_sums(columns, clusters)
     sums = sums[:, sums[[0, 3]].any(axis=0)]  # clusters in the middle say nothing of the ends
     total = sums.sum(axis=1)
-    ratio = float(_ratio(total))
-    with np.errstate(divide="ignore"):
-        logarithms = np.log(_ratio(total[:, None] - sums))
-    is_bounded = np.isfinite(logarithms).all()
-    margin = jackknife(logarithms)[0] if is_bounded else np.inf
-    is_by_slope = any(_r2(x[end], y[end]) > MOSTLY_SLOPE for end in ends)
-    with np.errstate(over="ignore"):
+    ratio = float(_ratio(total, rounding))
+    with np.errstate(divide="ignore", over="ignore"):
+        without = np.log(_ratio(total[:, None] - sums, rounding))
+        margin = jackknife(without)[0] if np.isfinite(without).all() else np.inf
         wider = float(np.exp(margin))
+    is_by_slope = any(_r2(x[end], y[end]) > MOSTLY_SLOPE for end in ends)
     return Spread(ratio, (ratio / wider, ratio * wider), is_by_slope)
 
 
@@ -127,11 +126,12 @@ def percentile(norm: float, length: int, norms: ArrayLike, lengths: ArrayLike) -
     return float(50 * (np.mean(y < norm) + np.mean(y <= norm)))
 
 
-def _ratio(sums: Floats) -> Floats:
+def _ratio(sums: Floats, rounding: float) -> Floats:
     """The ratio of standard deviations from n, Σy and Σy² at either end: (6, …) to (…)."""
     n, y, yy = np.moveaxis(sums.reshape(2, 3, *sums.shape[1:]), 1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        variances = np.maximum(yy - y**2 / n, 0) / (n - 1)
+        variances = (yy - y**2 / n) / (n - 1)
+        variances = np.where(variances > rounding**2, variances, 0)
         ratio: Floats = np.sqrt(variances[0] / variances[1])
     return ratio
 
