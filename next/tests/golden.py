@@ -1,7 +1,8 @@
-"""Inputs and commands of the golden answers: golden.json holds the numbers that they must give.
+"""Inputs and commands of the answers that golden.json records.
 
-The inputs are such that readers of good will agree on them: sentences of at most 300 characters,
-far below any model's limit, and a prose text without quotation marks, abbreviations or lists.
+Any careful reader gets the same sentences from them: they are far below the length at which a model
+truncates, and the prose, which alone is cut into sentences, has no quotation marks, abbreviations
+or lists. The likeliest encoding of so few odd letters is a matter of opinion, so the CSV names it.
 """
 
 import csv
@@ -53,7 +54,7 @@ COMMANDS = {
         *("--corpus", "notes.jsonl", "--segmentation", "lines"),
     ],
 }
-"""Version 2's words for each command, run in the folder of the inputs."""
+"""The words of each command, which runs in the folder of the inputs."""
 
 
 def make_inputs(folder: Path) -> None:

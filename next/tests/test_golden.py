@@ -1,0 +1,76 @@
+"""Commands whose answers are recorded in golden.json; golden.py makes their inputs."""
+
+import json
+from pathlib import Path
+
+import golden
+import pytest
+
+from clsviz import cli
+
+EXPECTED = json.loads((Path(__file__).parent / "golden.json").read_text())
+
+PENDING = ["fast", "probe", "search_cosine", "search_dot", "compare"]
+"""What they ask for does not exist yet: a test fails as soon as it does."""
+
+CPU = Path("/proc/cpuinfo")
+HAS_BFLOAT16 = CPU.exists() and "_bf16" in CPU.read_text()
+
+pytestmark = pytest.mark.slow
+
+
+def commands(names):
+    unfinished = pytest.mark.xfail(reason="not built yet", strict=True)
+    return [pytest.param(name, marks=[unfinished] if name in PENDING else []) for name in names]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("golden")
+    golden.make_inputs(folder)
+    return folder
+
+
+@pytest.fixture
+def run(folder, monkeypatch, capsys):
+    """The status of a command, and its JSON object or its error."""
+
+    def answer(name):
+        monkeypatch.chdir(folder)
+        status = cli.main([*golden.COMMANDS[name], "--json", "--store", str(folder / "store")])
+        output, error = capsys.readouterr()
+        return status, error if status else json.loads(output)
+
+    return answer
+
+
+def difference(answer, expected):
+    """The largest difference of all numbers, in relation to those below 1; all else is equal."""
+    if isinstance(expected, dict):
+        return max(difference(answer[key], value) for key, value in expected.items())
+    if isinstance(expected, list):
+        return max((difference(*pair) for pair in zip(answer, expected, strict=True)), default=0)
+    if isinstance(expected, float) and answer is not None:
+        return abs(answer - expected) / min(1, abs(expected) + 0.01)
+    assert answer == expected
+    return 0
+
+
+@pytest.mark.parametrize("name", commands(name for name in EXPECTED if name != "fast"))
+def test_answers_are_the_recorded_ones(name, run):
+    status, answer = run(name)
+    assert status == 0, answer
+    differences = {key: difference(answer[key], value) for key, value in EXPECTED[name].items()}
+    assert max(differences.values()) < 1e-4, differences
+
+
+@pytest.mark.parametrize("name", commands(["fast"]))
+def test_fast_precision_is_bfloat16_or_refused(name, run):
+    status, answer = run(name)
+    if not HAS_BFLOAT16:
+        assert status == 2
+        return
+    assert answer["n_used"] == EXPECTED[name]["n_used"]
+    assert answer["r_squared"] == pytest.approx(EXPECTED[name]["r_squared"], abs=0.005)
+    exact = EXPECTED["json_lines"]["r_squared"]
+    assert abs(answer["r_squared"] - exact) > 1e-6  # the exact precision would give this
