@@ -1,25 +1,38 @@
 """The encoder: sentences to norms and vectors."""
 
 import functools
+import itertools
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import threadpoolctl
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from clsviz.encoder import pipeline
+from clsviz.encoder.forward import has_bfloat16
 from clsviz.encoder.load import load as load_model
-from clsviz.encoder.reduce import POOLED, REDUCERS, Measure
-from clsviz.encoder.verify import ModelPass
+from clsviz.encoder.reduce import POOLED, REDUCERS, Forward, Measure, is_out_of_memory
+from clsviz.encoder.verify import choose
 from clsviz.errors import ModelError, SettingError
 from clsviz.experiment import Pooling, Precision
 from clsviz.measurements import Arrays
 from clsviz.sources.models import Weights
 
-BUDGETS = {"cpu": 2048, "cuda": 131_072, "mps": 8192}
-"""Tokens in a batch, by device; on a CPU larger batches fall out of its caches."""
+TOKENS = {"cpu": 2048, "cuda": 131_072}
+"""Tokens in a batch; on a CPU more fall out of its caches."""
+
+TOKENS_OF_THREAD = 512
+"""Tokens in a batch that a single thread computes: few, so that all threads end together."""
+
+MOST_THREADS = 8
+"""Threads that compute a batch each; more would wait for Python's lock."""
+
+COMPARED = 8
+"""Sentences of a run whose fast norms are compared with exact ones."""
 
 
 @functools.lru_cache(maxsize=2)
@@ -49,19 +62,27 @@ class Encoder:
         self.weights = weights
         self.precision = precision
         self.device = torch.device(device)
+        if precision == "fast" and not has_bfloat16(self.device):
+            reason = "This processor has no products in bfloat16, which the fast precision takes."
+            raise SettingError(reason, "Choose the exact one.")
         steps = pipeline.read(weights.folder)
         self._tokenizer, model = load_model(weights, steps)
-        self._forward = ModelPass(model.to(self.device), self._tokenizer.frame)
-        with torch.inference_mode():
-            states = self._forward.cls(
-                [torch.tensor([self._tokenizer.framed([])], device=self.device)]
-            )
-            self.has_pooler = self._forward.pool(states[-1]) is not None
-        self.n_layers = len(states) - 1
-        self.width = int(states[-1].shape[1])
+        if (
+            self.device.type == "cuda"
+        ):  # cuDNN's attention plans each new shape for a tenth of a second
+            torch.backends.cuda.enable_cudnn_sdp(False)
+        choice = choose(model.to(self.device), self._tokenizer, precision)
+        self._forward, self._exact = choice.forward, choice.exact
+        self.n_layers = len(self._forward.flat) - 1
+        self.width = len(self._forward.flat[-1])
+        self.has_pooler = getattr(model, "pooler", None) is not None
         self.max_length = self._tokenizer.max_length
-        self.caveats = steps.caveats
+        self.caveats = steps.caveats + choice.caveats
+        self._budget = TOKENS.get(self.device.type, TOKENS["cpu"])
         self._lock = threading.Lock()
+        n_threads = torch.get_num_threads()
+        n_batches = min(n_threads, MOST_THREADS)
+        self._pool = ThreadPoolExecutor(n_batches, "batch", _share, (n_threads // n_batches,))
 
     def run(self, sentences: Sequence[str], reduce: str) -> Arrays:
         """Measure sentences, in their order; reduce: a key of `REDUCERS`.
@@ -71,15 +92,14 @@ class Encoder:
         finite.
         """
         ids = self._tokenizer.ids(sentences)
-        arrays = self._measure(ids, REDUCERS[reduce])
+        arrays = self._measure(ids, REDUCERS[reduce], self._forward)
         n_tokens = np.array([len(row) for row in ids], np.int32)
+        error = np.full(len(ids), np.nan, np.float32)
+        if self.precision == "fast":
+            exact = self._measure(ids[:COMPARED], REDUCERS["norms"], self._exact)["cls"][:, -1]
+            error[:COMPARED] = np.abs(arrays["cls"][:COMPARED, -1] / exact - 1)
         room = self.max_length - len(self._tokenizer.frame)
-        return {
-            "n_tokens": n_tokens,
-            "truncated": n_tokens > room,
-            "error": np.full(len(ids), np.nan, np.float32),
-            **arrays,
-        }
+        return {"n_tokens": n_tokens, "truncated": n_tokens > room, "error": error, **arrays}
 
     def vectors(
         self, sentences: Sequence[str], pooling: Pooling = "cls", layer: int | None = None
@@ -95,42 +115,54 @@ class Encoder:
         if pooling == "pooler" and not self.has_pooler:
             raise SettingError(f"{self.weights.label} has no pooler.", "Choose cls or mean.")
         measure = functools.partial(POOLED[pooling], layer=layer)
-        return self._measure(self._tokenizer.ids(sentences), measure)["vectors"]
+        return self._measure(self._tokenizer.ids(sentences), measure, self._forward)["vectors"]
 
-    def _measure(self, ids: Sequence[Sequence[int]], measure: Measure) -> Arrays:
+    def _measure(self, ids: Sequence[Sequence[int]], measure: Measure, forward: Forward) -> Arrays:
         """What is measured of token ids, in their order."""
         rows = [self._tokenizer.framed(row) for row in ids or [[]]]
         lengths = np.array([len(row) for row in rows])
         order = np.argsort(-lengths, kind="stable")
-        batches = list(_batches(lengths[order], BUDGETS[self.device.type], False))
+        is_parallel = self.device.type == "cpu" and forward.mixes_lengths
+        budget = TOKENS_OF_THREAD if is_parallel else self._budget
+        slices = _batches(lengths[order], budget, forward.mixes_lengths)
+        batches = [[rows[i] for i in order[part]] for part in slices]
+        run = functools.partial(self._run, measure, forward)
         with self._lock:
-            parts = [self._run([rows[i] for i in order[batch]], measure) for batch in batches]
-        places = np.argsort(order)[: len(ids)]
+            parts = list((self._pool.map if is_parallel else map)(run, batches))
         arrays = {
-            name: torch.cat([part[name] for part in parts]).cpu().numpy()[places]
-            for name in parts[0]
+            name: torch.cat([part[name] for part in parts]).cpu().numpy() for name in parts[0]
         }
-        for array in arrays.values():
-            if not np.isfinite(array).all():
-                reason = f"{self.weights.label} gives vectors that are not finite."
-                raise ModelError(reason, "Its weights may be damaged: fetch them again.")
-        return arrays
+        if not all(np.isfinite(array).all() for array in arrays.values()):
+            reason = f"{self.weights.label} gives vectors that are not finite."
+            raise ModelError(reason, "Its weights may be damaged: fetch them again.")
+        places = np.argsort(order)[: len(ids)]
+        return {name: array[places] for name, array in arrays.items()}
 
     @torch.inference_mode()
-    def _run(self, rows: Sequence[Sequence[int]], measure: Measure) -> dict[str, Tensor]:
+    def _run(
+        self, measure: Measure, forward: Forward, rows: Sequence[Sequence[int]]
+    ) -> dict[str, Tensor]:
         """What is measured of a batch; where memory runs out, of its halves."""
+        runs = [list(run) for _, run in itertools.groupby(rows, len)]
         try:
-            return measure(self._forward, [torch.tensor(rows, device=self.device)])
+            return measure(forward, [torch.tensor(run, device=self.device) for run in runs])
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
             if len(rows) == 1:
-                reason = f"{self.weights.label} needs too much memory for {len(rows[0]):,} tokens."
+                reason = f"{self.weights.label} lacks memory for a text of {len(rows[0]):,} tokens."
                 remedy = "Close other programs, or choose a smaller model."
                 raise ModelError(reason, remedy) from error
+        self._budget = max(self._budget // 2, 1)
         middle = len(rows) // 2
-        halves = [self._run(half, measure) for half in (rows[:middle], rows[middle:])]
+        halves = [self._run(measure, forward, half) for half in (rows[:middle], rows[middle:])]
         return {name: torch.cat([half[name] for half in halves]) for name in halves[0]}
+
+
+def _share(n_threads: int) -> None:
+    """Limit the threads that help the current one, so that it waits for no other program's turn."""
+    torch.get_num_threads()  # sets the number, which is then changed
+    threadpoolctl.threadpool_limits(n_threads, user_api="openmp")
 
 
 def _batches(lengths: NDArray[np.int64], budget: int, mixes: bool) -> Iterator[slice]:
@@ -144,10 +176,3 @@ def _batches(lengths: NDArray[np.int64], budget: int, mixes: bool) -> Iterator[s
         n_tokens += length
     if len(lengths):
         yield slice(start, len(lengths))
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """True if memory ran out: CUDA and the CPU raise several types, some only with a message."""
-    words = ("out of memory", "t allocate memory", "not enough memory", "alloc_failed")
-    is_type = isinstance(error, MemoryError | torch.OutOfMemoryError)
-    return is_type or any(word in str(error).lower() for word in words)

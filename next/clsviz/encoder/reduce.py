@@ -1,10 +1,11 @@
 """What is measured of a batch of sentences, by name."""
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from clsviz.experiment import Pooling
 
@@ -14,14 +15,16 @@ class Forward(Protocol):
 
     A batch is a list of token ids, int64 (n, length): one matrix for each length.
     mixes_lengths: whether sentences of several lengths in a batch are as fast as those of one.
+    flat: for each layer, (width,), the value of dimensions that vary by rounding alone, else NaN.
     """
 
     mixes_lengths: bool
+    flat: list[Tensor]
 
     def cls(self, batch: Sequence[Tensor]) -> list[Tensor]:
         """[CLS] after every layer, float32 (n, width)."""
 
-    def tokens(self, batch: Sequence[Tensor]) -> list[list[Tensor]]:
+    def tokens(self, batch: Sequence[Tensor]) -> Iterator[list[Tensor]]:
         """All tokens after every layer, float32 (n, length, width) for each matrix of the batch."""
 
     def pool(self, cls: Tensor) -> Tensor | None:
@@ -33,22 +36,19 @@ Measure = Callable[[Forward, Sequence[Tensor]], dict[str, Tensor]]
 
 def norms(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
     """The arrays of `Norms` that take a model."""
-    cls = forward.cls(batch)
-    return {"cls": _norms(cls), "pooler": _norms(_pooled(forward, cls[-1]))}
+    return _norms(forward, forward.cls(batch))
 
 
 def vectors(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
     """The arrays of `Vectors` that take a model."""
-    layers = forward.tokens(batch)
-    cls = [torch.cat([tokens[:, 0] for tokens in layer]) for layer in layers]
-    means = [torch.cat([tokens.mean(1) for tokens in layer]) for layer in layers]
-    pooler = _pooled(forward, cls[-1])
-    return {
-        "cls": _norms(cls),
-        "pooler": _norms(pooler),
-        "mean": _norms(means),
-        "vectors": _packed([*cls, means[-1], *pooler]),
-    }
+    cls, means = [], []
+    for layer in forward.tokens(batch):
+        cls.append(torch.cat([tokens[:, 0] for tokens in layer]))
+        means.append(torch.cat([tokens.mean(1) for tokens in layer]))
+    flat = [*forward.flat, forward.flat[-1]]
+    varying = [torch.where(f.isnan(), v, f) for v, f in zip([*cls, means[-1]], flat, strict=True)]
+    packed = _packed([*varying, *_pooled(forward, cls[-1])])
+    return {**_norms(forward, cls), "mean": _lengths(means), "vectors": packed}
 
 
 REDUCERS: dict[str, Measure] = {"norms": norms, "vectors": vectors}
@@ -61,7 +61,8 @@ def cls_vectors(forward: Forward, batch: Sequence[Tensor], layer: int) -> dict[s
 
 def mean_vectors(forward: Forward, batch: Sequence[Tensor], layer: int) -> dict[str, Tensor]:
     """The mean over all tokens after a layer."""
-    return {"vectors": torch.cat([tokens.mean(1) for tokens in forward.tokens(batch)[layer]])}
+    tokens = next(itertools.islice(forward.tokens(batch), layer, None))
+    return {"vectors": torch.cat([run.mean(1) for run in tokens])}
 
 
 def pooler_vectors(forward: Forward, batch: Sequence[Tensor], layer: int) -> dict[str, Tensor]:
@@ -76,17 +77,40 @@ POOLED: dict[Pooling, Callable[..., dict[str, Tensor]]] = {
 }
 
 
+def pool(model: Any, cls: Tensor) -> Tensor | None:
+    """The output of a model's pooler for [CLS] after the last layer, (n, width), if it has one."""
+    pooler: Any = getattr(model, "pooler", None)
+    if pooler is None:
+        return None
+    if isinstance(pooler, nn.Linear):  # ALBERT's and BigBird's have their activation elsewhere
+        activation = getattr(model, "pooler_activation", None) or model.activation
+        return torch.as_tensor(activation(pooler(cls)))
+    return torch.as_tensor(pooler(cls[:, None]))
+
+
 def _pooled(forward: Forward, cls: Tensor) -> list[Tensor]:
     pooled = forward.pool(cls)
     return [] if pooled is None else [pooled]
 
 
-def _norms(vectors: Sequence[Tensor]) -> Tensor:
-    """float32 (n, number of vectors)."""
+def _norms(forward: Forward, cls: list[Tensor]) -> dict[str, Tensor]:
+    lengths = _lengths([*cls, *_pooled(forward, cls[-1])])
+    return {"cls": lengths[:, : len(cls)], "pooler": lengths[:, len(cls) :]}
+
+
+def _lengths(vectors: Sequence[Tensor]) -> Tensor:
+    """L2 norms, float32 (n, number of vectors)."""
     return torch.stack([torch.linalg.vector_norm(vector, dim=1) for vector in vectors], dim=1)
 
 
 def _packed(vectors: Sequence[Tensor]) -> Tensor:
     """As `measurements.Vectors` has them: uint8 (n, number of vectors, width, 3)."""
     rounded = torch.stack(list(vectors), dim=1).view(torch.int32) + 128
-    return rounded.view(torch.uint8).unflatten(-1, (-1, 4))[..., 1:]
+    return rounded[..., None].view(torch.uint8)[..., 1:]
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """True if memory ran out: CUDA and the CPU raise several types, some only with a message."""
+    words = ("out of memory", "t allocate memory", "not enough memory", "alloc_failed")
+    is_type = isinstance(error, MemoryError | torch.OutOfMemoryError)
+    return is_type or any(word in str(error).lower() for word in words)
