@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from clsviz.figures.style import (
     BACKGROUND,
@@ -58,7 +58,7 @@ def norms(result: Result) -> "go.Figure":
     lengths = result.table["length"].to_numpy()[rows].astype(np.int32)
     norms = result.table["norm"].to_numpy()[rows].astype(np.float32)
     typed = picture.get("typed") or []
-    lines, labels = _lines(result, picture, lengths)
+    lines = _lines(result, picture, lengths)
     xs = [0.0, 1.03 * max([1, *lengths.tolist(), *(own["length"] for own in typed)])]
     ys = ends(
         norms,
@@ -76,12 +76,14 @@ def norms(result: Result) -> "go.Figure":
         *_stars(typed),
         *_marginals(lengths, norms),
     ]
-    named = annotations([*labels, *_names(typed, xs[1])], xs, ys)
+    is_rising = (result.fact("slope") or 0) > 0
+    named = annotations(_names(typed, xs[1]), xs, ys) + _key(lines, is_rising)
     if is_dense:
-        named.append(_note(f"{counted(len(rows))} by cell, and {FEW_POINTS:,} of them as points"))
+        note = f"{counted(len(rows))} by cell, and {FEW_POINTS:,} of them as points"
+        named.append(_corner(note, is_left=True, is_top=is_rising))
     shape = layout(
-        xaxis=axis(axes.get("x", "Sentence length (tokens)"), domain=PLOT["x"], range=xs),
-        yaxis=axis(axes.get("y", "Norm of [CLS]"), domain=PLOT["y"], range=ys, showgrid=True),
+        xaxis=axis(axes.get("x", "Sentence length (tokens)"), xs, domain=PLOT["x"]),
+        yaxis=axis(axes.get("y", "Norm of [CLS]"), ys, domain=PLOT["y"], showgrid=True),
         xaxis2=axis(domain=MARGINS["x"], visible=False, fixedrange=True, rangemode="tozero"),
         yaxis2=axis(domain=MARGINS["y"], visible=False, fixedrange=True, rangemode="tozero"),
         annotations=named,
@@ -114,7 +116,7 @@ def strip(result: Result) -> "go.Figure":
     }
     highest = max([0.01, *(share or 0 for share in shares)])
     shape = layout(
-        xaxis=axis("", type="category", tickangle=0, fixedrange=True),
+        xaxis=axis("", type="category", tickangle=0, fixedrange=True, tickfont={"size": 11}),
         yaxis=axis(
             "R²",
             range=[0, 1.1 * highest],
@@ -173,33 +175,54 @@ def _hover_numbers(result: Result) -> str:
     return f"%{{x}} {result.about.get('unit', 'tokens')}, norm %{{y:.5~g}}"
 
 
-def _lines(
-    result: Result, picture: Mapping[str, Any], lengths: NDArray[np.int32]
-) -> tuple[list[Trace], list[Label]]:
-    """The median, the curve and the line, with their labels; by WebGL, as points cover the rest."""
-    lines, labels = [], []
-
-    def add(x: Sequence[float], y: Sequence[float], name: str, **look: Any) -> None:
-        trace = {
-            "type": "scattergl",
-            "mode": "lines",
-            "name": name,
-            "line": look,
-            "hoverinfo": "skip",
-        }
-        lines.append({**trace, "x": np.asarray(x, np.float32), "y": np.asarray(y, np.float32)})
-        labels.append(Label(name, look["color"], float(x[-1]), float(y[-1]), is_right=True))
-
+def _lines(result: Result, picture: Mapping[str, Any], lengths: NDArray[np.int32]) -> list[Trace]:
+    """The median, the curve and the line; by WebGL, as points cover the rest."""
+    lines = []
     if bands := picture.get("bands"):
-        add(bands["lengths"], bands["median"], "median, 5–95% shaded", color=SUMMARY, width=1.5)
+        look = {"color": SUMMARY, "width": 1.5}
+        lines.append(_line("━ median, 5–95% shaded", bands["lengths"], bands["median"], look))
     if curve := picture.get("curve"):
-        add(curve["lengths"], curve["norms"], "curve", color=LINE, width=2, dash="dot")
+        look = {"color": LINE, "width": 2, "dash": "dot"}
+        lines.append(_line("┅ smooth curve", curve["lengths"], curve["norms"], look))
     slope, intercept, share = map(result.fact, ("slope", "intercept", "r_squared"))
     if slope is not None and intercept is not None and len(lengths):
-        ends_of_line = [int(lengths.min()), int(lengths.max())]
-        name = "line" if share is None else f"line, R² {percent(share)}"
-        add(ends_of_line, [intercept + slope * x for x in ends_of_line], name, color=LINE, width=3)
-    return lines, labels
+        x = np.array([lengths.min(), lengths.max()])
+        name = "━ straight line" if share is None else f"━ line, R² {percent(share)}"
+        lines.append(_line(name, x, intercept + slope * x, {"color": LINE, "width": 3}))
+    return lines
+
+
+def _line(name: str, x: ArrayLike, y: ArrayLike, look: dict[str, Any]) -> Trace:
+    trace = {"type": "scattergl", "mode": "lines", "name": name, "line": look, "hoverinfo": "skip"}
+    return {**trace, "x": np.asarray(x, np.float32), "y": np.asarray(y, np.float32)}
+
+
+def _key(lines: Sequence[Trace], is_rising: bool) -> list[Trace]:
+    """The names of the lines, in the right corner that they leave free."""
+    step = 18 if is_rising else -18
+    return [
+        {
+            **_corner(trace["name"], is_left=False, is_top=not is_rising),
+            "yshift": step * n,
+            "font": {"color": trace["line"]["color"], "size": LABEL_SIZE, "weight": "bold"},
+        }
+        for n, trace in enumerate(reversed(lines))
+    ]
+
+
+def _corner(text: str, *, is_left: bool, is_top: bool) -> Trace:
+    """Text in a corner of the points."""
+    return {
+        "text": text,
+        "xref": "x domain",
+        "yref": "y domain",
+        "x": 0.01 if is_left else 0.99,
+        "y": 0.99 if is_top else 0.01,
+        "xanchor": "left" if is_left else "right",
+        "yanchor": "top" if is_top else "bottom",
+        "showarrow": False,
+        "bgcolor": f"{BACKGROUND}c0",
+    }
 
 
 def _band(bands: Mapping[str, Any] | None) -> list[Trace]:
@@ -250,7 +273,7 @@ def _names(typed: Sequence[Mapping[str, Any]], longest: float) -> list[Label]:
     return [
         Label(
             shorten(own["sentence"], 20),
-            OWN,
+            TEXT,
             own["length"],
             own["norm"],
             own["length"] > longest / 2,
@@ -302,10 +325,3 @@ def _marginals(lengths: NDArray[np.int32], norms: NDArray[np.float32]) -> list[T
     right |= {"orientation": "h", "text": [counted(n) for n in n_norms.tolist()]}
     hover = {"textposition": "none", "hovertemplate": "%{text}<extra></extra>"}
     return [quiet | top | hover, quiet | right | hover]
-
-
-def _note(text: str) -> Trace:
-    """A quiet line in the corner of the points."""
-    place = {"xref": "x domain", "yref": "y domain", "x": 0.01, "y": 0.99}
-    look = {"xanchor": "left", "yanchor": "top", "showarrow": False, "bgcolor": f"{BACKGROUND}c0"}
-    return {"text": text, "font": {"color": TEXT, "size": LABEL_SIZE - 1}, **place, **look}

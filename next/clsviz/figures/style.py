@@ -63,16 +63,22 @@ def hover_label(sentence: str) -> str:
     return escape(lines.rstrip("\n")).replace("\n", "<br>")
 
 
-def axis(title: str = "", **changes: Any) -> dict[str, Any]:
-    """An axis of a figure, with changes by Plotly's names."""
+def axis(title: str = "", span: Sequence[float] = (), **changes: Any) -> dict[str, Any]:
+    """An axis of a figure, with changes by Plotly's names.
+
+    span: its ends, as those of an automatic range: a fixed one that changed would undo a zoom.
+    """
     look = {
-        "title": {"text": title, "standoff": 8},
+        "title": {"text": title, "standoff": 8, "font": {"size": LABEL_SIZE}},
         "gridcolor": GRID,
         "showgrid": False,
         "zeroline": False,
+        "ticks": "",
         "automargin": True,
         "tickfont": {"color": TEXT},
     }
+    if span:
+        look["autorangeoptions"] = {"minallowed": span[0], "maxallowed": span[1]}
     return look | changes
 
 
@@ -98,7 +104,7 @@ def layout(**changes: Any) -> dict[str, Any]:
         "spikedistance": 0,
         "modebar": {
             "bgcolor": "rgba(0,0,0,0)",
-            "color": GRID,
+            "color": f"{TEXT}90",
             "activecolor": TEXT,
             "uirevision": "tool",
         },

@@ -1,49 +1,39 @@
 // A chart; see chart.py. Everything that outlives a redraw is on the element `plot`.
 
 const TRIES = 4
-const PAUSE = 1000 // milliseconds before another try
-const ARRAYS = {
-  i1: Int8Array,
-  u1: Uint8Array,
-  i2: Int16Array,
-  u2: Uint16Array,
-  i4: Int32Array,
-  u4: Uint32Array,
-  f4: Float32Array,
-  f8: Float64Array,
-}
+const PAUSE = 1000 // milliseconds between two tries
+const ECHO = 500 // milliseconds: a tap arrives as two clicks
+const MOST_LARGE = 10 // picked points; with more, colour suffices
+const ARRAYS = { i1: Int8Array, i2: Int16Array, i4: Int32Array, f4: Float32Array, f8: Float64Array }
+Object.assign(ARRAYS, { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array })
+
 const isTouch = matchMedia("(pointer: coarse)").matches
-
 const wait = (time) => new Promise((resolve) => setTimeout(resolve, time))
+const locate = (address) => new URL(address, document.baseURI) // this script runs from a blob
 
-async function retry(attempt) {
-  for (let n = 1; ; n++) {
-    try {
-      return await attempt()
-    } catch (error) {
-      if (n === TRIES) throw error
-      await wait(PAUSE)
-    }
+async function retry(attempt, tries = TRIES) {
+  try {
+    return await attempt()
+  } catch (error) {
+    if (tries === 1) throw error
+    await wait(PAUSE)
+    return retry(attempt, tries - 1)
   }
 }
 
-// Components run from a blob, so addresses are of the document.
-const resolve = (address) => new URL(address, document.baseURI)
-
-function loadScript(address) {
-  return new Promise((done, fail) => {
+const loadScript = (address) =>
+  new Promise((resolve, reject) => {
     const script = document.createElement("script")
-    script.src = resolve(address)
-    script.onload = () => done(window.Plotly)
+    script.src = locate(address)
+    script.onload = () => resolve(window.Plotly)
     script.onerror = () => {
       script.remove()
-      fail(new Error("The script of charts does not load. Reload the page."))
+      reject(new Error("The script of charts does not load. Reload the page."))
     }
     document.head.append(script)
   })
-}
 
-// One script for all charts of the window, and a new try by the next chart where it fails.
+// One script for all charts; where it fails, the next redraw tries again.
 function loadPlotly(address) {
   window.clsvizPlotly ??= retry(() => loadScript(address)).catch((error) => {
     window.clsvizPlotly = undefined
@@ -53,71 +43,70 @@ function loadPlotly(address) {
 }
 
 async function fetchFigure(address) {
-  const answer = await fetch(resolve(address))
+  const answer = await fetch(locate(address)).catch(() => ({ ok: false }))
   if (!answer.ok) throw new Error("The picture does not load. Reload the page.")
   return answer.text()
 }
 
-// Arrays in base64 as typed arrays: Plotly would decode them anew each time that it reads one.
-function decode(value) {
-  if (Array.isArray(value)) return value.map(decode)
-  if (value === null || typeof value !== "object") return value
-  if (value.bdata === undefined) {
-    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, decode(inner)]))
-  }
-  const bytes = Uint8Array.from(atob(value.bdata), (letter) => letter.charCodeAt(0))
-  const flat = new ARRAYS[value.dtype](bytes.buffer)
-  if (!value.shape) return flat
-  const [rows, columns] = String(value.shape).split(",").map(Number)
-  return Array.from({ length: rows }, (_, n) => flat.subarray(n * columns, (n + 1) * columns))
-}
-
-// The colours of the figure, which are those of the light theme, replaced by the page's.
-function paint(text, theme, style) {
-  const colours = {}
-  for (const [colour, role] of Object.entries(theme)) {
+// The page's colours by those of the light theme, which figures have.
+function coloursOf(theme, style) {
+  const entries = Object.entries(theme).map(([colour, role]) => {
     const [name, place] = role.split(" ")
     const values = style.getPropertyValue(`--st-${name}`).match(/[^,(]+(\([^)]*\))?/g) ?? []
-    colours[colour] = values[place]?.trim() ?? colour
-  }
-  return text.replace(/"(#[0-9a-f]{6})([0-9a-f]{2})?"/g, (match, colour, alpha = "") => {
-    const own = colours[colour]
-    if (!own) return match
-    return own.length === 7 ? `"${own}${alpha}"` : `"${own}"`
+    return [colour, values[place]?.trim() ?? colour]
   })
+  return Object.fromEntries(entries)
+}
+
+// A part of a figure with the page's colours, and typed arrays: Plotly would decode base64 at each use.
+function translate(value, colours) {
+  if (typeof value === "string") {
+    const colour = value.startsWith("#") && colours[value.slice(0, 7)]
+    return colour ? (colour.length === 7 ? colour + value.slice(7) : colour) : value
+  }
+  if (Array.isArray(value)) return value.map((part) => translate(part, colours))
+  if (value === null || typeof value !== "object") return value
+  if (value.bdata === undefined) {
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, translate(part, colours)]))
+  }
+  const bytes = Uint8Array.from(atob(value.bdata), (letter) => letter.charCodeAt(0))
+  const numbers = new ARRAYS[value.dtype](bytes.buffer)
+  if (!value.shape) return numbers
+  const [rows, columns] = value.shape.split(",").map(Number)
+  return Array.from({ length: rows }, (_, row) => numbers.subarray(row * columns, (row + 1) * columns))
 }
 
 function fit(layout, style) {
-  layout.font.family = style.getPropertyValue("--st-font")
+  layout.font.family = layout.hoverlabel.font.family = style.getPropertyValue("--st-font")
+  layout.selectionrevision = Date.now() // picked points are marked by us
   if (!isTouch) return
   layout.dragmode = false // a finger scrolls the page
-  for (const [name, axis] of Object.entries(layout)) if (/^[xy]axis/.test(name)) axis.fixedrange = true
+  for (const name of Object.keys(layout)) if (/^[xy]axis/.test(name)) layout[name].fixedrange = true
 }
 
-// Traces with a style for picked points show which ones are.
+// Traces with a style for picked points show which ones those are.
 function mark(data, rows) {
-  for (const trace of data) {
-    if (!trace.selected) continue
+  for (const trace of data.filter(({ selected }) => selected)) {
     const places = rows.map((row) => trace.customdata.indexOf(row)).filter((place) => place >= 0)
     trace.selectedpoints = places.length ? places : null
+    if (places.length > MOST_LARGE) delete trace.selected.marker.size
   }
 }
 
 function configure(Plotly, { dragmode }) {
-  const save = (format, title) => ({
-    name: format,
-    title,
-    icon: format === "png" ? Plotly.Icons.camera : Plotly.Icons.disk,
-    click: (plot) => Plotly.downloadImage(plot, { format, filename: "clsviz", scale: 2 }),
+  const save = (name, icon) => ({
+    name,
+    icon,
+    title: `Download as ${name.toUpperCase()}`,
+    click: (plot) => Plotly.downloadImage(plot, { format: name, filename: "clsviz", scale: 2 }),
   })
-  const files = [save("png", "Download as PNG"), save("svg", "Download as SVG")]
-  const tools = ["zoom2d", "pan2d", "select2d", "lasso2d"]
+  const files = [save("png", Plotly.Icons.camera), save("svg", Plotly.Icons.disk)]
   return {
     displaylogo: false,
     displayModeBar: !isTouch && dragmode !== false ? "hover" : false,
-    modeBarButtons: [tools, ["resetScale2d"], files],
-    doubleClick: "reset",
-    responsive: false,
+    modeBarButtons: [["zoom2d", "pan2d", "select2d", "lasso2d"], ["autoScale2d"], files],
+    doubleClick: "autosize",
+    showTips: false,
   }
 }
 
@@ -130,7 +119,8 @@ async function draw(plot) {
   } catch (error) {
     window.Plotly?.purge(plot)
     plot.textContent = error.message
-    plot.isHeard = false
+    plot.config = plot.fetched = undefined
+    plot.isReacting = false
   }
   plot.isDrawing = false
   draw(plot) // another figure may have come
@@ -143,41 +133,46 @@ async function redraw(plot) {
   }
   const [Plotly, text] = await Promise.all([loadPlotly(plotly), figure || plot.fetched.text])
   if (!plot.isConnected) return
+  const { hovered } = plot
   const style = getComputedStyle(plot)
-  const { data, layout } = decode(JSON.parse(paint(text, theme, style)))
+  const { data, layout } = translate(JSON.parse(text), coloursOf(theme, style))
   fit(layout, style)
   mark(data, plot.rows)
-  if (!plot.isHeard) plot.replaceChildren()
-  await Plotly.react(plot, data, layout, configure(Plotly, layout))
-  if (!plot.isHeard) listen(plot)
-  plot.isHeard = true
-  if (plot.hovered !== undefined) hover(Plotly, plot)
+  const isNew = !plot.config
+  if (isNew) plot.replaceChildren()
+  plot.config ??= configure(Plotly, layout) // another one would undo a zoom
+  plot.isReacting = true
+  await Plotly.react(plot, data, layout, plot.config)
+  plot.isReacting = false
+  if (isNew) listen(plot)
+  if (hovered !== undefined) hover(Plotly, plot, hovered)
 }
 
-// A label stays through a redraw.
-function hover(Plotly, plot) {
-  const points = plot.data.flatMap(({ customdata }, curveNumber) => {
-    const pointNumber = customdata ? customdata.indexOf(plot.hovered) : -1
-    return pointNumber < 0 ? [] : [{ curveNumber, pointNumber }]
+// The label of a row comes back after a redraw.
+function hover(Plotly, plot, row) {
+  const points = plot.data.flatMap(({ x, y, customdata }, curveNumber) => {
+    const place = customdata?.indexOf(row) ?? -1
+    return place < 0 ? [] : [{ curveNumber, xval: x[place], yval: y[place] }]
   })
-  if (points.length) Plotly.Fx.hover(plot, points)
+  if (points.length) Plotly.Fx.hover(plot, points, "xy")
 }
 
 function listen(plot) {
-  const rowsOf = (points) => points.map(({ customdata }) => customdata).filter(Number.isInteger)
-  const pick = (rows) => {
-    if (plot.isDrawing) return // Plotly tells of its own redraws too
-    plot.rows = rows
-    plot.report(rows)
-    if (!plot.data.some(({ selected }) => selected)) return
+  const pick = (points) => {
+    if (plot.isReacting) return // the outline of a box goes, the points in it stay picked
+    plot.rows = points.map(({ customdata }) => customdata).filter(Number.isInteger)
+    plot.report(plot.rows)
     plot.isStale = true
     draw(plot)
   }
-  plot.on("plotly_click", ({ points }) => {
-    const rows = rowsOf(points).slice(0, 1)
-    if (rows.length) pick(points[0].data.selected && String(plot.rows) === String(rows) ? [] : rows)
+  plot.on("plotly_click", ({ points: [point] }) => {
+    const { customdata: row, data } = point
+    const isEcho = plot.click?.row === row && performance.now() - plot.click.time < ECHO
+    if (!Number.isInteger(row) || isEcho) return
+    plot.click = { row, time: performance.now() }
+    pick(data.selected && String(plot.rows) === String(row) ? [] : [point])
   })
-  plot.on("plotly_selected", (event) => event?.points && pick(rowsOf(event.points)))
+  plot.on("plotly_selected", (event) => event?.points && pick(event.points))
   plot.on("plotly_deselect", () => plot.rows.length && pick([]))
   plot.on("plotly_hover", ({ points: [point] }) => (plot.hovered = point.customdata))
   plot.on("plotly_unhover", () => (plot.hovered = undefined))
@@ -187,17 +182,15 @@ function mount(parent) {
   const plot = document.createElement("div")
   const leaving = new AbortController()
   const { signal } = leaving
-  const sizes = new ResizeObserver(() => {
-    if (plot.isHeard && plot.clientWidth) window.Plotly.Plots.resize(plot)
-  })
-  plot.rows = []
-  plot.setAttribute("role", "figure")
-  plot.addEventListener("pointerdown", () => (plot.isHeld = true), { signal, capture: true })
+  const sizes = new ResizeObserver(() => plot.config && plot.clientWidth && window.Plotly.Plots.resize(plot))
   const release = async () => {
     await wait(0) // Plotly hears of it first
     plot.isHeld = false
     draw(plot)
   }
+  plot.rows = []
+  plot.setAttribute("role", "figure")
+  plot.addEventListener("pointerdown", () => (plot.isHeld = true), { signal, capture: true })
   for (const event of ["pointerup", "pointercancel"]) window.addEventListener(event, release, { signal })
   plot.leave = () => {
     leaving.abort()
@@ -212,7 +205,7 @@ function mount(parent) {
 
 export default function ({ data, parentElement, setStateValue }) {
   const plot = (parentElement.plot ??= mount(parentElement))
-  if (plot.content && plot.content.table !== data.table) plot.rows = []
+  if (plot.content?.table !== data.table) plot.rows = []
   plot.content = data
   plot.report = (rows) => setStateValue("picked", { rows, table: data.table, time: Date.now() })
   plot.style.height = `${data.height}px`
