@@ -79,12 +79,12 @@ def spread(lengths: ArrayLike, norms: ArrayLike, clusters: ArrayLike) -> Spread:
     sums = sums[:, sums[[0, 3]].any(axis=0)]  # clusters in the middle say nothing of the ends
     total = sums.sum(axis=1)
     ratio = float(_ratio(total, rounding))
-    with np.errstate(divide="ignore", over="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         without = np.log(_ratio(total[:, None] - sums, rounding))
         margin = jackknife(without)[0] if np.isfinite(without).all() else np.inf
         wider = float(np.exp(margin))
-    is_by_slope = any(_r2(x[end], y[end]) > MOSTLY_SLOPE for end in ends)
-    return Spread(ratio, (ratio / wider, ratio * wider), is_by_slope)
+        r2s = [np.corrcoef(x[end], y[end])[0, 1] ** 2 for end in ends]  # NaN for one length
+    return Spread(ratio, (ratio / wider, ratio * wider), bool((np.array(r2s) > MOSTLY_SLOPE).any()))
 
 
 def bands(lengths: ArrayLike, norms: ArrayLike) -> Bands:
@@ -134,8 +134,3 @@ def _ratio(sums: Floats, rounding: float) -> Floats:
         variances = np.where(variances > rounding**2, variances, 0)
         ratio: Floats = np.sqrt(variances[0] / variances[1])
     return ratio
-
-
-def _r2(x: Floats, y: Floats) -> float:
-    """The squared correlation; 0 where either does not vary."""
-    return float(np.corrcoef(x, y)[0, 1]) ** 2 if x.std() > 0 and y.std() > 0 else 0.0

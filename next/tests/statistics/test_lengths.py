@@ -33,6 +33,8 @@ def test_spread_interval_is_by_ratios_without_each_cluster(sample):
 def test_a_steep_line_is_named_as_what_makes_the_spread(sample):
     x, y, clusters = sample()
     assert spread(x, y - x, clusters).is_by_slope
+    assert spread(np.where(x < 20, 5, x), y - x, clusters).is_by_slope
+    assert not spread(np.where(x < 20, 5, x), y, clusters).is_by_slope
 
 
 def test_spread_that_one_sentence_makes_is_unbounded():
