@@ -1,9 +1,56 @@
-"""Old code pages, told apart by the language that the letters make."""
+"""Old code pages, told apart by the letters of the languages that are written in them."""
+
+import re
+from typing import Final
+
+WESTERN: Final = (
+    *("äöüß", "éèêëàâçîïôùûüœæÿ", "áéíóúñüª", "àèéìòù", "ãõáéíóúâêôàçü", "éëïóöü"),
+    *("åäöé", "æøåéó"),
+)
+"""German, French, Spanish, Italian, Portuguese, Dutch, Swedish or Finnish, Danish or Norwegian."""
+
+CENTRAL: Final = (
+    *("ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "ăâîşţ", "čćđšž", "çë"),
+)
+"""Polish, Czech, Slovak, Hungarian, Romanian, Croatian and Slovene, Albanian."""
+
+LATIN: Final = (
+    *(("cp1252", letters) for letters in WESTERN),
+    ("cp1254", "çğıöşüâîû\N{COMBINING DOT ABOVE}"),  # which İ has in small letters
+    *(("cp1250", letters) for letters in CENTRAL),
+    *(("cp1257", letters) for letters in ("ąčęėįšųūž", "āčēģīķļņšūž", "äõöüšž")),
+    ("cp1252", "áðéíóúýþæö"),
+    *(("iso8859_2", letters) for letters in CENTRAL),
+)
+"""Encodings with a language's letters beyond ASCII, likelier first: Turkish before Icelandic."""
+
+OTHERS: Final = [
+    *("cp1251", "koi8_r", "koi8_u", "cp866", "iso8859_5", "mac_cyrillic", "cp1253", "cp1255"),
+    *("cp1256", "cp874", "shift_jis", "cp932", "euc_jp", "gb18030", "big5", "euc_kr"),
+]
+"""Without cp949, which nearly any Japanese text is valid in."""
+
+SIGNS: Final = "“”„‟‘’‚«»‹›–—…•·€£§©®™°¿¡ºª\N{NO-BREAK SPACE}"
 
 
 def guess_code_page(sample: bytes) -> str:
-    """The likeliest encoding of lines that are not UTF-8."""
+    """The likeliest encoding of lines that are not UTF-8.
+
+    Texts in Latin letters have most of them in ASCII, and nearly all others are of one language.
+    """
+    scores = [_share(sample.decode(encoding, "replace"), letters) for encoding, letters in LATIN]
+    score, latin = max(scores), LATIN[scores.index(max(scores))][0]
+    n_high, n_ascii = (len(re.findall(kind, sample)) for kind in (rb"[\x80-\xff]", rb"[A-Za-z]"))
+    if n_high < n_ascii and score > 0.9:
+        return latin
     import charset_normalizer
 
-    best = charset_normalizer.from_bytes(sample).best()
-    return best.encoding if best else "cp1252"
+    match = charset_normalizer.from_bytes(sample, cp_isolation=OTHERS).best()
+    match = match or charset_normalizer.from_bytes(sample).best()
+    return match.encoding if match else latin
+
+
+def _share(text: str, letters: str) -> float:
+    """Share of the characters beyond ASCII that are letters of a language, or signs."""
+    beyond = re.sub(r"[\0-\x7f]", "", text.lower())
+    return len(re.findall(f"[{letters}{SIGNS}]", beyond)) / max(1, len(beyond))

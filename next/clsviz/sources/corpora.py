@@ -1,15 +1,13 @@
-"""Corpora: names, files and texts in memory become a table of sentences."""
+"""Corpora: names, files and texts in memory become tables of sentences."""
 
 import hashlib
 import json
-import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -20,35 +18,53 @@ from clsviz.errors import CorpusError, SettingError, quote
 from clsviz.experiment import Experiment
 from clsviz.files import replacing
 from clsviz.progress import Progress, silent
-from clsviz.sources import sentences, tables, text_files
+from clsviz.sources import in_memory, sentences, tables, text_files, uploads
 from clsviz.sources.tables import Lines, Table
 
-SHIPPED = {
-    "python-docs": (
-        "Python docstrings",
-        "86db4cec32865e4ec6c4e431453b7cc9295ccbf9a0bcb61376a477ce74731c59",
+SHIPPED: Final = {"python-docs": "Python docstrings", "python-api": "Python docstrings with titles"}
+"""Labels of the corpora that come with the program."""
+
+FINGERPRINTS: Final = {
+    "python-docs": "86db4cec32865e4ec6c4e431453b7cc9295ccbf9a0bcb61376a477ce74731c59",
+    "python-api": "37f6b0b8e1e171f97ad340cbf287e74b929c24de3684d1757f98cda7fe7294e1",
+}
+
+RECIPE: Final = 1
+"""Raised when the same file becomes another table."""
+
+MOST_EXTRAS: Final = 8
+LONGEST_VALUE: Final = 1000
+"""Columns that come along with the sentences, and characters of their values: no other texts."""
+
+DOUBTS: Final = {
+    "blank": ("1 row without text is left out", "{:,} rows without text are left out"),
+    "letterless": (
+        "1 piece without letters is left out",
+        "{:,} pieces without letters are left out",
     ),
-    "python-api": (
-        "Python docstrings with titles",
-        "37f6b0b8e1e171f97ad340cbf287e74b929c24de3684d1757f98cda7fe7294e1",
+    "ragged": (
+        "1 row has not as many fields as the header: what is over is part of its last field",
+        "{:,} rows have not as many fields as the header: what is over is part of their last field",
+    ),
+    "unclosed": (
+        "1 quotation mark opens a field and is never closed: it is read as part of the text",
+        "{:,} quotation marks open a field and are never closed: they are read as part of the text",
+    ),
+    "doubtful": (
+        "1 text in quotation marks runs over lines that could be rows: is a mark missing?",
+        "{:,} texts in quotation marks run over lines that could be rows: are marks missing?",
     ),
 }
-"""Label and fingerprint of the corpora that come with the program."""
-
-RECIPE = 1
-"""Increased when the same file may become another table."""
-
-MOST_COLUMNS, LONGEST_VALUE = 8, 1000
-"""Columns that come along, and characters of their values: not other texts."""
+"""Caveats about what is counted while a file is read: about one, and about several."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The way a corpus was read.
+    """The way in which a corpus was read.
 
-    column: that was taken; "" where there is none. encoding: of a file of text. segmentation: sentences,
-    lines or paragraphs. n_texts: before they were cut. columns: others that hold text. caveats: sentences
-    on what was left out or is doubtful. revision: commit of a dataset of the Hub.
+    column: the one that was taken; "" where there is none. encoding: of a file of text.
+    segmentation: sentences, lines or paragraphs. n_texts: before they were cut. columns: others
+    that hold text. caveats: sentences on what was left out or is doubtful. revision: of the Hub.
     """
 
     column: str = ""
@@ -62,10 +78,10 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Sentences.
+    """Sentences in their order.
 
-    fingerprint: of the sentences and their order, so that a file that changes is another corpus.
-    table: the column `sentence` (large_string), and short columns that came along (large_string).
+    fingerprint: of the sentences, so that a file that changes is another corpus.
+    table: the column `sentence` (large_string), and short columns that came along.
     """
 
     name: str
@@ -75,48 +91,50 @@ class Corpus:
     reading: Reading
 
 
+def is_file(name: str) -> bool:
+    """True if the name of a corpus means a file, also one that was uploaded."""
+    suffixes = tuple(f"{suffix}{packed}" for suffix in tables.SUFFIXES for packed in ("", ".gz"))
+    is_path = name.startswith(("/", "./", "../", "~", "\\", uploads.PREFIX))
+    return name not in SHIPPED and (
+        is_path or name.lower().endswith(suffixes) or Path(name).exists()
+    )
+
+
 def is_on_hub(name: str) -> bool:
     """True if the name of a corpus means a dataset of the Hub."""
     return name not in SHIPPED and not is_file(name)
 
 
-def is_file(name: str) -> bool:
-    """True if the name of a corpus means a file."""
-    suffixes = tuple(f"{suffix}{packed}" for suffix in tables.SUFFIXES for packed in ("", ".gz"))
-    is_path = name.startswith(("/", "./", "../", "~", "\\")) or name.lower().endswith(suffixes)
-    return name not in SHIPPED and (is_path or Path(name).exists())
-
-
 def open_corpus(experiment: Experiment, root: Path, progress: Progress = silent) -> Corpus:
-    """The corpus of an experiment; root: folder of the store, which gets a copy of what was read.
+    """The corpus of an experiment; a file is read once, and copied into the store at `root`.
 
-    Raises CorpusError where there is none or it cannot be read, SettingError where a setting does not
-    apply to it, HubError, and StoreError.
+    Raises CorpusError where there is none or it cannot be read, SettingError where a setting does
+    not apply to it, HubError, and StoreError.
     """
     name = experiment.corpus
+    if is_on_hub(name):
+        from clsviz.sources import hub_datasets
+
+        return hub_datasets.draw(experiment, root, progress)
     if name in SHIPPED:
-        for setting in ("configuration", "split", "column", "encoding", "segmentation"):
-            _refuse(experiment, setting)
+        _refuse(experiment, "configuration", "split", "column", "encoding", "segmentation")
         return _shipped(name)
-    if is_file(name):
-        path = Path(name).expanduser()
-        return open_file(path, path.name, experiment, root, progress)
-    from clsviz.sources import hub_datasets
-
-    return hub_datasets.draw(experiment, root, progress)
+    is_upload = name.startswith(uploads.PREFIX)
+    path = uploads.find(root, name) if is_upload else Path(name).expanduser()
+    return open_file(path, experiment, root, progress)
 
 
-def _refuse(experiment: Experiment, setting: str) -> None:
-    """Raise SettingError if a setting is not its default: it would not change anything."""
-    value = getattr(experiment, setting)
-    if value not in ("", "auto"):
-        reason = f"{quote(experiment.corpus)} has no {setting}, which is {quote(value)}."
-        raise SettingError(reason, f"Leave {setting} out.")
+def _refuse(experiment: Experiment, *settings: str) -> None:
+    """Raise SettingError if one of the settings is set: it would change nothing."""
+    for setting in settings:
+        value = getattr(experiment, setting)
+        if value not in ("", "auto"):
+            reason = f"{setting} is {quote(value)}, which this corpus does not have."
+            raise SettingError(reason, f"Leave {setting} out.")
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=len(SHIPPED))
 def _shipped(name: str) -> Corpus:
-    label, fingerprint = SHIPPED[name]
     file = files("clsviz") / "sources" / "data" / f"{name}.parquet"
     try:
         with file.open("rb") as stream:
@@ -125,83 +143,65 @@ def _shipped(name: str) -> Corpus:
         raise CorpusError(
             f"{quote(file)} is missing or damaged.", "Install clsviz again."
         ) from None
-    table = table.cast(pa.schema([(column, pa.large_string()) for column in table.column_names]))
-    return Corpus(
-        name, label, fingerprint, table, Reading(segmentation="lines", n_texts=table.num_rows)
-    )
-
-
-# --- Files -------------------------------------------------------------------------------------
+    reading = Reading(segmentation="lines", n_texts=table.num_rows)
+    return Corpus(name, SHIPPED[name], FINGERPRINTS[name], table, reading)
 
 
 def open_file(
-    path: Path, label: str, experiment: Experiment, root: Path, progress: Progress = silent
+    path: Path, experiment: Experiment, root: Path, progress: Progress = silent
 ) -> Corpus:
-    """The corpus in a file, whose `label` has the ending that tells its format.
-
-    It is read and cut only once: the store gets a copy, which is another one when the file has changed.
-    """
-    for setting in ("configuration", "split"):
-        _refuse(experiment, setting)
+    """The corpus in a file, from its copy in the store, which is another when the file changed."""
+    _refuse(experiment, "configuration", "split")
     status = text_files.check_file(path)
+    place = str(path.resolve()), status.st_size, status.st_mtime_ns
     settings = experiment.column, experiment.encoding, experiment.segmentation
-    place = str(path.resolve()), label, status.st_size, status.st_mtime_ns
     key = json.dumps([*place, *settings, RECIPE, sentences.RECIPE])
     copy = root / "corpora" / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.arrow"
     opened = _open_copy(copy, key)
     if opened is None:
-        source = tables.open_table(path, label, experiment.encoding, progress)
-        _write_copy(copy, key, source, label, experiment, progress)
+        source = tables.open_table(path, path.name, experiment.encoding, progress)
+        plan = make_plan(source, path.name, experiment, progress)
+        _write_copy(copy, key, plan, path.name, progress)
         opened = _open_copy(copy, key)
-        if opened is None:
-            raise CorpusError(
-                f"The copy of {quote(label)} in the store cannot be read.", "Run it again."
-            )
+    if opened is None:
+        raise CorpusError(f"The copy of {quote(path.name)} cannot be read.", "Run it again.")
     table, about = opened
-    return Corpus(experiment.corpus, label, about["fingerprint"], table, _reading(about))
-
-
-def _reading(about: dict[str, Any]) -> Reading:
-    reading = about["reading"]
-    return Reading(
-        **{**reading, "columns": tuple(reading["columns"]), "caveats": tuple(reading["caveats"])}
-    )
+    lists = {name: tuple(about["reading"][name]) for name in ("columns", "caveats")}
+    reading = Reading(**{**about["reading"], **lists})
+    return Corpus(experiment.corpus, path.name, about["fingerprint"], table, reading)
 
 
 def _open_copy(path: Path, key: str) -> tuple[pa.Table, dict[str, Any]] | None:
-    """A copy in the store; None where there is none, or it is damaged."""
+    """The table in a copy and what is known of it; None where there is none, or it is damaged."""
     try:
         status = text_files.check_file(path)
     except CorpusError:
         return None
-    return _opened(path, key, status.st_mtime_ns, status.st_ino)
+    return _map_copy(path, key, status.st_mtime_ns, status.st_ino)
 
 
 @lru_cache(maxsize=8)
-def _opened(
+def _map_copy(
     path: Path, key: str, modified: int, inode: int
 ) -> tuple[pa.Table, dict[str, Any]] | None:
-    """modified, inode: so that a copy that is replaced is opened again."""
+    """modified, inode: so that a copy that was replaced is opened again."""
     try:
-        # Nobody else truncates our own copy, which would kill a process that has mapped it.
+        # Only our own file is mapped: one that others truncate would kill the process.
         reader = pa.ipc.open_file(pa.memory_map(str(path)))
-        last = reader.num_record_batches - 1
-        about = json.loads(reader.get_batch_with_custom_metadata(last).custom_metadata[b"clsviz"])
+        end = reader.get_batch_with_custom_metadata(reader.num_record_batches - 1)
+        about = json.loads(end.custom_metadata[b"clsviz"])
         table = reader.read_all()
         table.validate(full=True)
         digest = Fingerprint()
         digest.add(table["sentence"])
-        is_sound = about["key"] == key and about["fingerprint"] == str(digest)
+        is_sound = (about["key"], about["fingerprint"]) == (key, str(digest))
     except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
         return None
     return (table, about) if is_sound else None
 
 
-def _write_copy(
-    path: Path, key: str, source: Table, label: str, experiment: Experiment, progress: Progress
-) -> None:
-    """Write the sentences of a file, and in a last batch without rows how it was read."""
-    plan = _plan(source, label, experiment, progress)
+def _write_copy(path: Path, key: str, plan: "Plan", name: str, progress: Progress) -> None:
+    """Write the sentences of a table, and in a last batch without rows what is known of them."""
     doubts: Counter[str] = Counter()
     digest = Fingerprint()
     with replacing(path) as file, pa.ipc.new_file(file, plan.schema) as writer:
@@ -210,18 +210,41 @@ def _write_copy(
             digest.add(table["sentence"])
             writer.write_table(table)
         if not digest.n:
-            raise text_files.no_text(label)
+            raise text_files.no_text(name)
         about = {"key": key, "fingerprint": str(digest), "reading": asdict(plan.reading(doubts))}
         end = pa.RecordBatch.from_pylist([], plan.schema)
         writer.write_batch(end, custom_metadata={"clsviz": json.dumps(about)})
 
 
-# --- From rows to sentences --------------------------------------------------------------------
+def from_texts(texts: Any, experiment: Experiment) -> Corpus:
+    """The corpus of texts in memory, in their order, with a column `index`.
+
+    texts: strings, or a Series, DataFrame or Dataset, whose column the experiment may name. The
+    index is that of pandas, else the position. Raises CorpusError where they are no texts.
+    """
+    _refuse(experiment, "configuration", "split", "encoding")
+    table, index = in_memory.table_of(texts)
+    plan = make_plan(in_memory.InMemory(table), "your texts", experiment)
+    extras = [name for name in plan.extras if name != in_memory.POSITION]
+    plan = replace(plan, extras=(in_memory.POSITION, *extras))
+    doubts: Counter[str] = Counter()
+    cut = plan.sentences(table, doubts)
+    if not cut.num_rows:
+        raise CorpusError("The texts are all empty.", "Give some with words in them.")
+    digest = Fingerprint()
+    digest.add(cut["sentence"])
+    positions = cut[in_memory.POSITION].cast(pa.int64())
+    cut = cut.set_column(1, "index", index.take(positions))
+    name = f"texts-{str(digest)[:8]}"
+    return Corpus(name, "your texts", str(digest), cut, plan.reading(doubts))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The way to read a table: its column of texts, segmentation, and the columns that come along."""
+    """The way to read a table.
+
+    column, segmentation, columns: as in `Reading`. extras: the columns that come along.
+    """
 
     source: Table
     column: str
@@ -231,113 +254,75 @@ class Plan:
 
     @property
     def schema(self) -> pa.Schema:
+        """The columns of the corpus, all of them large_string."""
         return pa.schema([(name, pa.large_string()) for name in ("sentence", *self.extras)])
 
     def sentences(self, batch: pa.Table, doubts: Counter[str]) -> pa.Table:
-        """The sentences in some rows; `doubts` gets the number of texts, and of pieces that are left out."""
-        if self.column not in batch.column_names:
-            doubts["blank"] += batch.num_rows
-            return self.schema.empty_table()
-        blank = tables.is_blank(batch[self.column])
-        n_blank = pc.sum(blank).as_py() or 0
-        doubts["blank"] += n_blank
-        doubts["texts"] += batch.num_rows - n_blank
-        batch = batch.filter(pc.invert(blank))
-        texts = batch[self.column]
-        if self.segmentation == "sentences":
-            rows: list[int] = []
-            pieces: list[str] = []
-            for row, text in enumerate(texts.to_pylist()):
-                for piece in sentences.cut(text):
-                    if any(map(str.isalpha, piece)):
-                        rows.append(row)
-                        pieces.append(piece)
-                    else:
-                        doubts["letterless"] += 1
-            batch, texts = (
-                batch.take(pa.array(rows, pa.int64())),
-                pa.array(pieces, pa.large_string()),
-            )
-        missing = pa.nulls(len(texts), pa.large_string())
-        extras = [
-            tables.as_strings(batch[name]) if name in batch.column_names else missing
-            for name in self.extras
-        ]
-        return pa.table([texts, *extras], schema=self.schema)
+        """The sentences in some rows; doubts: gets the number of texts, and of what is left out."""
+        missing = pa.nulls(batch.num_rows, pa.large_string())
+        names = [self.column, *self.extras]
+        values = [batch[name] if name in batch.column_names else missing for name in names]
+        rows = pa.table(values, schema=pa.schema([(f"{n}", v.type) for n, v in enumerate(values)]))
+        filled = rows.filter(pc.invert(tables.is_blank(rows["0"])))
+        doubts["blank"] += rows.num_rows - filled.num_rows
+        doubts["texts"] += filled.num_rows
+        if self.segmentation != "sentences":
+            return filled.rename_columns(self.schema.names).cast(self.schema)
+        pieces: list[str] = []
+        origins: list[int] = []
+        for row, text in enumerate(filled["0"].to_pylist()):
+            some = sentences.cut(text)
+            lettered = [piece for piece in some if any(map(str.isalpha, piece))]
+            doubts["letterless"] += len(some) - len(lettered)
+            pieces += lettered
+            origins += [row] * len(lettered)
+        cut = filled.take(pa.array(origins, pa.int64()))
+        cut = cut.set_column(0, "sentence", pa.array(pieces, pa.large_string()))
+        return cut.rename_columns(self.schema.names).cast(self.schema)
 
     def reading(self, doubts: Counter[str]) -> Reading:
-        """The account of it, once all rows are cut."""
+        """The account of it, once all rows are read."""
+        counts = ((doubts[key], one, several) for key, (one, several) in DOUBTS.items())
+        caveats = [f"{one if n == 1 else several.format(n)}." for n, one, several in counts if n]
         text = getattr(self.source, "text", None)
-        caveats = [
-            one if doubts[key] == 1 else many.format(n=doubts[key])
-            for key, (one, many) in DOUBTS.items()
-            if doubts[key]
-        ]
-        if text is not None and text.n_damaged:
+        if text and text.n_damaged:
             caveats.append(
-                f"{text.n_damaged:,} damaged characters are read as {text_files.REPLACED}."
+                f"{text.n_damaged:,} damaged characters are read as {text_files.DAMAGED}."
             )
-        if text is not None and text.is_guess:
-            caveats.append(
-                f"The encoding {text.encoding} is a guess: set another one if letters look wrong."
-            )
-        return Reading(
-            self.column,
-            text.encoding if text is not None else "",
-            self.segmentation,
-            doubts["texts"],
-            self.columns,
-            tuple(caveats),
-        )
+        if text and text.is_guess:
+            guess = f"The encoding {text.encoding} is a guess"
+            caveats.append(f"{guess}: set another one if letters look wrong.")
+        encoding = text.encoding if text else ""
+        how = self.segmentation
+        return Reading(self.column, encoding, how, doubts["texts"], self.columns, tuple(caveats))
 
 
-DOUBTS = {
-    "blank": ("1 row without text is left out.", "{n:,} rows without text are left out."),
-    "letterless": (
-        "1 piece without letters is left out.",
-        "{n:,} pieces without letters are left out.",
-    ),
-    "ragged": (
-        "1 row has not as many fields as the header: what is over is read as part of its last field.",
-        "{n:,} rows have not as many fields as the header: what is over is read as part of the last field.",
-    ),
-    "unclosed": (
-        "1 quotation mark opens a field and is never closed: it is read as part of the text.",
-        "{n:,} quotation marks open fields and are never closed: they are read as part of the text.",
-    ),
-    "doubtful": (
-        "1 text in quotation marks runs over lines that could be rows: look whether a mark is missing.",
-        "{n:,} texts in quotation marks run over lines that could be rows: look whether marks are missing.",
-    ),
-}
-"""Caveats by what is counted: for one, and for several."""
-
-
-def _plan(source: Table, label: str, experiment: Experiment, progress: Progress = silent) -> Plan:
-    """Decide what the experiment leaves open by all rows of a table."""
+def make_plan(
+    source: Table, name: str, experiment: Experiment, progress: Progress = silent
+) -> Plan:
+    """Decide by all rows what the experiment leaves open; raises SettingError and CorpusError."""
     how: str = experiment.segmentation
     if isinstance(source, Lines):
         _refuse(experiment, "column")
-        if how in ("auto", "sentences"):
-            source = replace(source, is_joined=sentences.is_wrapped(source.beginning()))
-        else:
-            source = replace(source, is_joined=how == "paragraphs")
+        is_wrapped = how in ("auto", "sentences") and sentences.is_wrapped(source.beginning())
+        source = replace(source, is_joined=is_wrapped or how == "paragraphs")
     elif how == "paragraphs":
-        reason = f"{quote(label)} is a table, which has no paragraphs."
-        raise SettingError(reason, "Choose auto, sentences or lines as segmentation.")
+        reason = f"{quote(name)} is a table, which has no paragraphs."
+        raise SettingError(reason, "Set segmentation to auto, sentences or lines.")
     columns = tables.survey(source.batches(Counter(), progress))
-    column = tables.choose_column(columns, experiment.column, label)
+    column = tables.choose_column(columns, experiment.column, name)
     if how == "auto":
         is_long = columns[column].mean_length > sentences.LONG_TEXT
-        how = "sentences" if is_long or getattr(source, "is_joined", False) else "lines"
-    others = tuple(name for name in tables.text_columns(columns) if name != column)
+        is_joined = isinstance(source, Lines) and source.is_joined
+        how = "sentences" if is_long or is_joined else "lines"
+    others = tuple(other for other in tables.text_columns(columns) if other != column)
     short = (name for name in columns if columns[name].longest <= LONGEST_VALUE)
-    extras = tuple(name for name in short if name not in (column, "sentence"))[:MOST_COLUMNS]
-    return Plan(source, column, how, others, extras)
+    extras = tuple(name for name in short if name not in (column, "sentence"))
+    return Plan(source, column, how, others, extras[:MOST_EXTRAS])
 
 
 class Fingerprint:
-    """SHA-256 of sentences in their order, however they come in pieces: of all lengths, then all bytes."""
+    """SHA-256 of sentences in their order, in whatever pieces they come; n: their number."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -354,98 +339,3 @@ class Fingerprint:
 
     def __str__(self) -> str:
         return hashlib.sha256(self._lengths.digest() + self._bytes.digest()).hexdigest()
-
-
-# --- Texts in memory ---------------------------------------------------------------------------
-
-
-def from_texts(texts: Any, experiment: Experiment) -> Corpus:
-    """The corpus of texts in memory, in their order, with a column `index`.
-
-    texts: strings, or a Series, DataFrame or Dataset, whose column the experiment may name. The index
-    is that of pandas, else the position. Raises CorpusError where they are no texts.
-    """
-    for setting in ("configuration", "split", "encoding"):
-        _refuse(experiment, setting)
-    columns, index = _columns_of(texts)
-    table = pa.table({**columns, "index": [str(n) for n in range(len(index))]})
-    plan = _plan(InMemory(table), "your texts", experiment)
-    names = (name for name in plan.extras if name != "index")
-    plan = replace(plan, extras=("index", *names))
-    doubts: Counter[str] = Counter()
-    cut = plan.sentences(table, doubts)
-    if not cut.num_rows:
-        raise CorpusError("The texts are all empty.", "Give some with words in them.")
-    digest = Fingerprint()
-    digest.add(cut["sentence"])
-    rows = cut["index"].cast(pa.int64())
-    cut = cut.set_column(1, "index", index.take(rows))
-    return Corpus(f"texts-{str(digest)[:8]}", "your texts", str(digest), cut, plan.reading(doubts))
-
-
-@dataclass(frozen=True)
-class InMemory:
-    """A table that is in memory."""
-
-    table: pa.Table
-
-    def batches(self, doubts: Counter[str], progress: Progress = silent) -> Iterator[pa.Table]:
-        yield self.table
-
-
-def _columns_of(texts: Any) -> tuple[dict[str, pa.Array], pa.Array]:
-    """The columns of texts in memory, and their index."""
-    if isinstance(texts, str):
-        raise CorpusError("The texts are a single string.", "Give a list of strings.")
-    if isinstance(texts, Mapping):
-        choice = f", such as {quote(next(iter(texts)))}" if texts else ""
-        reason = f"The texts are a {type(texts).__name__}, which holds several parts."
-        raise CorpusError(reason, f"Choose a split{choice}, and pass it alone.")
-    pandas, datasets = sys.modules.get("pandas"), sys.modules.get("datasets")
-    if pandas and isinstance(texts, pandas.DataFrame):
-        columns = {str(name): list(texts[name]) for name in texts.columns.unique()}
-        index = list(texts.index)
-    elif pandas and isinstance(texts, pandas.Series):
-        columns, index = {"": list(texts)}, list(texts.index)
-    elif datasets and isinstance(texts, datasets.Dataset):
-        names = [
-            name for name, kind in texts.features.items() if getattr(kind, "dtype", "") == "string"
-        ]
-        columns = texts.select_columns(names).with_format(None)[:]
-        index = list(range(len(texts)))
-    else:
-        columns = {"": list(texts)}
-        index = list(range(len(columns[""])))
-    try:
-        numbers = pa.array(index)
-    except pa.ArrowException:
-        numbers = pa.array(map(str, index))
-    return {name: _strings(name, values) for name, values in columns.items()}, numbers
-
-
-def _strings(name: str, values: list[Any]) -> pa.Array:
-    """The values of a column as large_string; or as string if they are no texts, which only texts alone may not be."""
-    try:
-        return pa.array(values, pa.large_string(), from_pandas=True)
-    except UnicodeEncodeError:
-        at = next(
-            n
-            for n, v in enumerate(values)
-            if isinstance(v, str) and tables.LONE_SURROGATE.search(v)
-        )
-        reason = f"Text {at:,} (from 0) holds half a character: a surrogate without the other one."
-        raise CorpusError(
-            reason, "Leave it out, or decode the text with errors='replace'."
-        ) from None
-    except (pa.ArrowException, TypeError):
-        if name:
-            return pa.array(
-                [None if value is None else str(value) for value in values], pa.string()
-            )
-        at = next(
-            n for n, v in enumerate(values) if not isinstance(v, str) and v is not None and v == v
-        )
-        reason = (
-            f"Text {at:,} (from 0) is {quote(values[at])}, of type {type(values[at]).__name__}."
-        )
-        raise CorpusError(reason, "Give strings.") from None

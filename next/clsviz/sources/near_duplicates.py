@@ -4,32 +4,33 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-LEAST_SHARED = 0.9
-"""Jaccard similarity of the pairs of neighbouring words from which on sentences are near-duplicates.
+LEAST_SHARED: Final = 0.9
+"""Jaccard similarity of the pairs of neighbouring words of near-duplicates, at least.
 
-One word in 37 may differ. With less, sentences made from a template, which differ in one word, would be
+One word in 37 may differ. With less, sentences from a template, which differ in one word, would be
 near-duplicates of each other.
 """
 
-MOST_COMPARED = 20_000
-"""Sentences that are compared; of those beyond only exact copies are recognised."""
+MOST_COMPARED: Final = 20_000
+"""Sentences that are compared; beyond, only exact copies are recognised."""
 
-BLOCK_ROWS = 500
+BLOCK_ROWS: Final = 500
 
-NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def near_duplicates(sentences: Sequence[str]) -> NDArray[np.intp]:
     """Clusters of near-duplicates among n sentences: intp (n,), numbered from 0 in order.
 
-    Each sentence of a cluster is near to the first one, not only to some other: else sentences from a
-    template would form chains. Near are those of the same words in the same order, up to case, accents,
-    punctuation and digits, and those whose pairs of neighbouring words, with the beginning and the end,
-    have a Jaccard similarity of `LEAST_SHARED`.
+    Each sentence of a cluster is near to its first, not only to some other: else the sentences of a
+    template would form chains. Two are near if they have the same words in the same order, up to
+    case, accents, punctuation and digits, or if their pairs of neighbouring words, with the
+    beginning and the end, have a Jaccard similarity of `LEAST_SHARED`.
     """
     numbers: dict[tuple[str, ...], int] = {}
     head = [numbers.setdefault(_words(text), len(numbers)) for text in sentences[:MOST_COMPARED]]

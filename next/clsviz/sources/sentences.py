@@ -19,12 +19,47 @@ FEWEST_PAIRS, WIDTHS = 5, range(35, 131)
 STOP = re.compile(r"([.!?…:;—]|--)['\"’”»)\]_*]*$")
 
 
+MARK = re.compile(r"[\"“”„‟«»‹›‘‚‛]|(?<!\w)['’]|['’](?!\w)")
+"""A quotation mark, or an apostrophe at an end of a word, which may be one."""
+
+OPENING = "«“„‹‚‘"
+"""Marks that open a quotation when there is white space on both sides, as in French."""
+
+BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+
+
 def cut(text: str) -> list[str]:
-    """The sentences of a text without the white space around them."""
-    starts = [boundary["start_index"] for boundary in get_sentence_boundaries("en", text)]
-    ends = [*starts[1:], len(text)]
-    pieces = (text[start:end].strip() for start, end in zip(starts, ends, strict=True))
+    """The sentences of a text, also within quotations, without the white space around them."""
+    pieces = (piece.strip() for part in BREAK.split(text) for piece in _cut(part))
     return [piece for piece in pieces if piece]
+
+
+def _cut(text: str) -> list[str]:
+    """The text cut where sentences begin.
+
+    sentencex keeps quotations whole, so it gets spaces instead of the marks. An opening mark belongs to
+    the sentence after it. After a closing one, small letters go on with the sentence: “Why?” he said.
+    """
+    without_marks = MARK.sub(" ", text)
+    starts = [0]
+    for boundary in get_sentence_boundaries("en", without_marks)[1:]:
+        start = end = boundary["start_index"]
+        while without_marks[end - 1].isspace():
+            end -= 1
+        marks = [at for at in range(end, start) if not text[at].isspace()]
+        opening = next((at for at in marks if _opens(text, at)), None)
+        if opening is not None:
+            starts.append(opening)
+        elif not text[start].islower() or (without_marks[end - 1] == "." and not marks):
+            starts.append(start)
+    return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+
+
+def _opens(text: str, at: int) -> bool:
+    """True if a quotation mark that ends no text opens a quotation."""
+    is_before_word = not text[at + 1 : at + 2].isspace()
+    is_after_word = not text[at - 1].isspace()
+    return not is_after_word and (is_before_word or text[at] in OPENING)
 
 
 def paragraphs(pieces: Iterable[Sequence[str]]) -> Iterator[list[str]]:
