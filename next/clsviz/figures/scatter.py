@@ -53,7 +53,7 @@ def norms(result: Result) -> "go.Figure":
     """
     import plotly.graph_objects as go
 
-    picture = {**result.details, **result.picture}
+    picture = result.picture
     rows = np.flatnonzero(result.table["is_used"].to_numpy(bool)).astype(np.int32)
     lengths = result.table["length"].to_numpy()[rows].astype(np.int32)
     norms = result.table["norm"].to_numpy()[rows].astype(np.float32)
@@ -66,7 +66,8 @@ def norms(result: Result) -> "go.Figure":
         *(end for line in lines for end in line["y"][[0, -1]]),
     )
     is_dense = len(rows) > MOST_POINTS
-    points = _every(rows, FEW_POINTS) if is_dense else np.arange(len(rows))
+    n_points = FEW_POINTS if is_dense else len(rows)
+    points = np.linspace(0, len(rows) - 1, n_points).astype(np.intp)
     axes = picture.get("labels", {})
     data = [
         *([_density(lengths, norms, xs, ys)] if is_dense else []),
@@ -96,11 +97,11 @@ def norms(result: Result) -> "go.Figure":
 def strip(result: Result) -> "go.Figure":
     """R² of every layer, a bar each, of the same result; customdata is the place of a bar.
 
-    It draws layers of its picture, [{layer, r_squared}]: a layer is a number, “mean” or “pooler”.
+    It draws layers of its details, [{layer, r_squared}]: a layer is a number, “mean” or “pooler”.
     """
     import plotly.graph_objects as go
 
-    layers = {**result.details, **result.picture}["layers"]
+    layers = result.details["layers"]
     names = [str(entry["layer"]) for entry in layers]
     shares = [entry["r_squared"] for entry in layers]
     chosen = _chosen(result, names)
@@ -108,27 +109,25 @@ def strip(result: Result) -> "go.Figure":
         "type": "bar",
         "x": names,
         "y": [share or 0 for share in shares],
-        "text": ["undefined" if share is None else percent(share) for share in shares],
-        "textposition": "none",
+        "hovertext": [_bar_label(*pair) for pair in zip(names, shares, strict=True)],
+        "hovertemplate": "%{hovertext}<extra></extra>",
         "customdata": np.arange(len(layers), dtype=np.int32),
         "marker": {"color": [LINE if name == chosen else POINTS for name in names]},
-        "hovertemplate": "after layer %{x}: R² %{text}<extra></extra>",
     }
-    highest = max([0.01, *(share or 0 for share in shares)])
+    span = [0, 1.1 * max([0.01, *(share or 0 for share in shares)])]
     shape = layout(
         xaxis=axis("", type="category", tickangle=0, fixedrange=True, tickfont={"size": 11}),
-        yaxis=axis(
-            "R²",
-            range=[0, 1.1 * highest],
-            tickformat=".1~%",
-            nticks=3,
-            fixedrange=True,
-            showgrid=True,
-        ),
+        yaxis=axis("R²", span, tickformat=".1~%", nticks=3, fixedrange=True, showgrid=True),
         dragmode=False,
+        hovermode="x",  # the lowest bar can be clicked too
         bargap=0.25,
     )
     return go.Figure([bars], shape)
+
+
+def _bar_label(name: str, share: float | None) -> str:
+    place = f"layer {name}" if name.isdecimal() else name
+    return f"{place}: R² {'undefined' if share is None else percent(share)}"
 
 
 def _revision(result: Result) -> str:
@@ -146,33 +145,26 @@ def _chosen(result: Result, names: list[str]) -> str:
     return max(filter(str.isdigit, names), key=int) if layer is None else str(layer)
 
 
-def _every(values: NDArray[np.int32], n: int) -> NDArray[np.intp]:
-    """Places of n of the values, at equal distances."""
-    return np.linspace(0, len(values) - 1, n).astype(np.intp)
-
-
 def _cloud(
     result: Result, rows: NDArray[np.int32], lengths: NDArray[np.int32], norms: NDArray[np.float32]
 ) -> Trace:
     """The points. Without picks all look the same; where there are some, they stand out."""
     opacity = float(np.clip(20 / max(len(rows), 1) ** 0.5, 0.15, 0.7))
     sentences = result.table["sentence"].to_numpy()[rows]
+    numbers = f"%{{x}} {result.about.get('unit', 'tokens')}, norm %{{y:.5~g}}"
     return {
         "type": "scattergl",
+        "name": "sentences",
         "mode": "markers",
         "x": lengths,
         "y": norms,
         "customdata": rows,
         "text": [hover_label(sentence) for sentence in sentences],
-        "hovertemplate": f"%{{text}}<br><b>{_hover_numbers(result)}</b><extra></extra>",
+        "hovertemplate": f"%{{text}}<br><b>{numbers}</b><extra></extra>",
         "marker": {"size": 5, "opacity": opacity, "color": POINTS},
         "selected": {"marker": {"size": 11, "opacity": 1, "color": SUMMARY}},
         "unselected": {"marker": {"opacity": opacity}},
     }
-
-
-def _hover_numbers(result: Result) -> str:
-    return f"%{{x}} {result.about.get('unit', 'tokens')}, norm %{{y:.5~g}}"
 
 
 def _lines(result: Result, picture: Mapping[str, Any], lengths: NDArray[np.int32]) -> list[Trace]:

@@ -47,15 +47,15 @@ def show(
 
     def picked() -> None:
         if on_pick:
-            on_pick(_rows(st.session_state[key].get("picked"), table))
+            on_pick(rows_of(st.session_state[key].get("picked"), table))
 
-    return _rows(
+    return rows_of(
         _component(data=data, key=key, height=height, on_picked_change=picked).picked, table
     )
 
 
-def _rows(picked: Any, table: str) -> list[int]:
-    """The rows in what a browser sent, which may be anything."""
+def rows_of(picked: Any, table: str) -> list[int]:
+    """The rows of a table in a browser's message, which may be anything."""
     if not isinstance(picked, dict) or picked.get("table") != table:
         return []
     rows = picked.get("rows")

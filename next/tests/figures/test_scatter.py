@@ -1,0 +1,139 @@
+"""Figures of norms against lengths, by their data."""
+
+import html
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clsviz.figures import scatter
+from clsviz.figures.style import LABEL_SIZE, LINE, LONGEST_LABEL, POINTS, hover_label
+from clsviz.results.result import Result
+
+Draw = Callable[..., Result]
+
+
+def points_of(figure: Any) -> Any:
+    (points,) = [trace for trace in figure.data if trace.name == "sentences"]
+    return points
+
+
+def test_points_are_the_used_rows(result_of: Draw) -> None:
+    result = result_of()
+    points = points_of(scatter.norms(result))
+    used = result.table[result.table["is_used"]]
+    assert points.customdata.tolist() == used.index.tolist()
+    assert points.x.tolist() == used["length"].tolist()
+    assert points.y.tolist() == used["norm"].tolist()
+
+
+def test_customdata_is_the_place_of_a_row_whatever_the_index_is(result_of: Draw) -> None:
+    table = result_of().table
+    result = result_of(table=table.set_index(table.index[::-1]))
+    points = points_of(scatter.norms(result))
+    assert points.x.tolist() == table["length"].iloc[points.customdata].tolist()
+
+
+def test_the_line_runs_from_the_shortest_to_the_longest_sentence(result_of: Draw) -> None:
+    result = result_of()
+    (line,) = [trace for trace in scatter.norms(result).data if trace.name == "━ line, R² 20%"]
+    lengths = result.table.query("is_used")["length"]
+    assert line.x.tolist() == [lengths.min(), lengths.max()]
+    np.testing.assert_allclose(line.y, np.polyval([-0.01, 8], line.x), rtol=1e-6)
+
+
+def test_a_result_without_an_answer_has_points_alone(result_of: Draw) -> None:
+    figure = scatter.norms(result_of(facts=(), picture={}, details={}))
+    assert [trace.type for trace in figure.data] == ["scattergl", "bar", "bar"]
+
+
+def test_no_points_leave_empty_axes(result_of: Draw) -> None:
+    table = result_of().table.assign(is_used=False)
+    assert len(points_of(scatter.norms(result_of(table=table, facts=(), picture={}))).x) == 0
+
+
+@pytest.mark.parametrize(
+    ("sentence", "text"),
+    [
+        ("<b>bold</b> & <a href='x'>link</a>", "<b>bold</b> & <a href='x'>link</a>"),
+        ("right \u202eto\u2066 left\u200f", "right to left"),
+        ("bell\x07 and\nline\tends", "bell and line ends"),
+        ("word " * 100, ("word " * 100)[: LONGEST_LABEL - 1].rstrip() + "…"),
+        ("漢" * 100, "漢" * 100),
+        ("&lt; stays", "&lt; stays"),
+    ],
+)
+def test_a_hover_label_shows_a_sentence_letter_by_letter(sentence: str, text: str) -> None:
+    label = hover_label(sentence)
+    lines = label.split("<br>")
+    assert "<" not in "".join(lines)
+    joint = "" if sentence.startswith("漢") else " "
+    assert html.unescape(joint.join(lines)) == text
+    assert max(len(html.unescape(line)) for line in lines) <= 44
+
+
+def test_many_points_become_a_histogram_and_a_fixed_share(result_of: Draw) -> None:
+    result = result_of(60_000)
+    figure = scatter.norms(result)
+    density, points = figure.data[0], points_of(figure)
+    assert round(np.nansum(10 ** density.z.astype(float))) == result.table["is_used"].sum()
+    assert len(points.x) == scatter.FEW_POINTS
+    assert points.y.tolist() == result.table["norm"].iloc[points.customdata].tolist()
+
+
+def test_histograms_at_the_sides_count_every_sentence(result_of: Draw) -> None:
+    result = result_of()
+    top, right = scatter.norms(result).data[-2:]
+    assert top.y.sum() == right.x.sum() == result.table["is_used"].sum()
+
+
+@pytest.mark.parametrize("norm", [0.0, 1e-4, 19.6, 1e6])
+def test_an_axis_is_wider_than_rounding(result_of: Draw, norm: float) -> None:
+    result = result_of(table=result_of().table.assign(norm=np.float32(norm)), picture={}, facts=())
+    span = scatter.norms(result).layout.yaxis.autorangeoptions
+    assert span.maxallowed - span.minallowed >= 2e-5 * norm
+    assert span.minallowed < np.float32(norm) < span.maxallowed
+
+
+def test_stars_lie_where_the_sentences_do_within_the_axes(result_of: Draw) -> None:
+    typed = [{"sentence": "A <i>long</i> one", "length": 200, "norm": 12.0}]
+    figure = scatter.norms(result_of(picture={"typed": typed}))
+    (star,) = [trace for trace in figure.data if trace.name == "your sentences"]
+    assert (star.x.tolist(), star.y.tolist()) == ([200], [12])
+    assert figure.layout.xaxis.autorangeoptions.maxallowed > 200
+    assert figure.layout.yaxis.autorangeoptions.maxallowed > 12
+    assert "A &lt;i&gt;long&lt;/i&gt; one" in [note.text for note in figure.layout.annotations]
+
+
+def test_labels_of_stars_do_not_overlap(result_of: Draw) -> None:
+    norms = [7.5, 7.51, 7.5, 7.6, 7.58]
+    typed = [{"sentence": "sentence", "length": 20, "norm": norm} for norm in norms]
+    figure = scatter.norms(result_of(picture={"typed": typed}, facts=()))
+    span = figure.layout.yaxis.autorangeoptions
+    pixels = 330 / (span.maxallowed - span.minallowed)
+    heights = sorted(note.y * pixels + note.yshift for note in figure.layout.annotations)
+    assert len(heights) == len(norms)
+    assert all(b - a > LABEL_SIZE for a, b in itertools.pairwise(heights))
+
+
+def test_numbers_are_sent_as_typed_arrays(result_of: Draw) -> None:
+    points = points_of(scatter.norms(result_of())).to_plotly_json()
+    dtypes = {name: points[name].dtype for name in ("x", "y", "customdata")}
+    assert dtypes == {"x": "int32", "y": "float32", "customdata": "int32"}
+
+
+@pytest.mark.parametrize(
+    ("about", "chosen"),
+    [({}, 2), ({"layer": 1}, 1), ({"layer": None, "pooling": "mean"}, 3)],
+)
+def test_the_strip_marks_the_layer_of_the_result(
+    result_of: Draw, about: dict[str, Any], chosen: int
+) -> None:
+    (bars,) = scatter.strip(result_of(about=about)).data
+    assert list(bars.y) == [0, 0.1, 0.2, 0.3]
+    assert list(bars.hovertext[:2]) == ["layer 0: R² undefined", "layer 1: R² 10%"]
+    assert bars.customdata.tolist() == [0, 1, 2, 3]
+    assert [n for n, colour in enumerate(bars.marker.color) if colour == LINE] == [chosen]
+    assert set(bars.marker.color) == {LINE, POINTS}
