@@ -15,7 +15,7 @@ from torch import Tensor
 from clsviz.encoder import pipeline
 from clsviz.encoder.forward import has_bfloat16
 from clsviz.encoder.load import load as load_model
-from clsviz.encoder.reduce import POOLED, REDUCERS, Forward, Measure, is_out_of_memory
+from clsviz.encoder.reduce import REDUCERS, Forward, Measure, is_out_of_memory, pooled
 from clsviz.encoder.verify import choose
 from clsviz.errors import ModelError, SettingError
 from clsviz.experiment import Pooling, Precision
@@ -67,17 +67,20 @@ class Encoder:
             raise SettingError(reason, "Choose the exact one.")
         steps = pipeline.read(weights.folder)
         self._tokenizer, model = load_model(weights, steps)
-        if (
-            self.device.type == "cuda"
-        ):  # cuDNN's attention plans each new shape for a tenth of a second
-            torch.backends.cuda.enable_cudnn_sdp(False)
-        choice = choose(model.to(self.device), self._tokenizer, precision)
-        self._forward, self._exact = choice.forward, choice.exact
-        self.n_layers = len(self._forward.flat) - 1
-        self.width = len(self._forward.flat[-1])
+        if self.device.type == "cuda":
+            torch.backends.cuda.enable_cudnn_sdp(False)  # it plans each new shape for .1 s
+        try:
+            passes = choose(model.to(self.device), self._tokenizer, precision)
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            raise self._too_large("a short text") from error
+        self.forward, self._exact, caveats = passes
+        self.n_layers = len(self.forward.flat) - 1
+        self.width = len(self.forward.flat[-1])
         self.has_pooler = getattr(model, "pooler", None) is not None
         self.max_length = self._tokenizer.max_length
-        self.caveats = steps.caveats + choice.caveats
+        self.caveats = steps.caveats + caveats
         self._budget = TOKENS.get(self.device.type, TOKENS["cpu"])
         self._lock = threading.Lock()
         n_threads = torch.get_num_threads()
@@ -92,7 +95,7 @@ class Encoder:
         finite.
         """
         ids = self._tokenizer.ids(sentences)
-        arrays = self._measure(ids, REDUCERS[reduce], self._forward)
+        arrays = self._measure(ids, REDUCERS[reduce], self.forward)
         n_tokens = np.array([len(row) for row in ids], np.int32)
         error = np.full(len(ids), np.nan, np.float32)
         if self.precision == "fast":
@@ -114,8 +117,8 @@ class Encoder:
             raise SettingError(reason, f"The last layer is {self.n_layers}.")
         if pooling == "pooler" and not self.has_pooler:
             raise SettingError(f"{self.weights.label} has no pooler.", "Choose cls or mean.")
-        measure = functools.partial(POOLED[pooling], layer=layer)
-        return self._measure(self._tokenizer.ids(sentences), measure, self._forward)["vectors"]
+        measure = functools.partial(pooled, pooling=pooling, layer=layer)
+        return self._measure(self._tokenizer.ids(sentences), measure, self.forward)["vectors"]
 
     def _measure(self, ids: Sequence[Sequence[int]], measure: Measure, forward: Forward) -> Arrays:
         """What is measured of token ids, in their order."""
@@ -150,13 +153,15 @@ class Encoder:
             if not is_out_of_memory(error):
                 raise
             if len(rows) == 1:
-                reason = f"{self.weights.label} lacks memory for a text of {len(rows[0]):,} tokens."
-                remedy = "Close other programs, or choose a smaller model."
-                raise ModelError(reason, remedy) from error
+                raise self._too_large(f"a text of {len(rows[0]):,} tokens") from error
         self._budget = max(self._budget // 2, 1)
         middle = len(rows) // 2
         halves = [self._run(measure, forward, half) for half in (rows[:middle], rows[middle:])]
         return {name: torch.cat([half[name] for half in halves]) for name in halves[0]}
+
+    def _too_large(self, text: str) -> ModelError:
+        reason = f"{self.weights.label} needs more memory than there is for {text}."
+        return ModelError(reason, "Close other programs, or choose a smaller model.")
 
 
 def _share(n_threads: int) -> None:

@@ -12,15 +12,13 @@ several times smaller.
 import functools
 import platform
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers.activations import ACT2FN
-
-from clsviz.encoder.reduce import pool
 
 ROWS = 64
 """Rows of a packed product are a multiple: oneDNN keeps a kernel and workspace for each count."""
@@ -108,73 +106,63 @@ def swap_linears(model: nn.Module) -> dict[str, nn.Module]:
 
 @dataclass(frozen=True)
 class Layout:
-    """Dotted names of a model's parts: of `blocks` below the model, of the others below a block.
+    """Dotted names in a model, whose blocks have six linear layers and two LayerNorms.
 
-    activation: its name in the configuration. embeddings: modules before the first block, as far as
-    the model has them. bias: a method of the model that gives the bias on attention scores, or "".
+    Their order is query, key, value, output of the attention, up, down; attention's norm, the last.
+    blocks: their list. activation: between up and down, a setting of the configuration.
+    bias: the method that gives the bias on attention scores, or "".
     """
 
-    query: str = "attention.self.query"
-    key: str = "attention.self.key"
-    value: str = "attention.self.value"
-    output: str = "attention.output.dense"
-    attention_norm: str = "attention.output.LayerNorm"
-    up: str = "intermediate.dense"
-    down: str = "output.dense"
-    norm: str = "output.LayerNorm"
     blocks: str = "encoder.layer"
     activation: str = "hidden_act"
-    embeddings: tuple[str, ...] = ("embeddings", "embeddings_project")
     bias: str = ""
 
 
-BERT = Layout()
-
 LAYOUTS = {
-    "bert": BERT,
-    "roberta": BERT,
-    "xlm-roberta": BERT,
-    "camembert": BERT,
-    "data2vec-text": BERT,
-    "ernie": BERT,
-    "electra": BERT,
-    "mpnet": replace(
-        BERT,
-        query="attention.attn.q",
-        key="attention.attn.k",
-        value="attention.attn.v",
-        output="attention.attn.o",
-        attention_norm="attention.LayerNorm",
-        bias="encoder.compute_position_bias",
-    ),
-    "distilbert": Layout(
-        query="attention.q_lin",
-        key="attention.k_lin",
-        value="attention.v_lin",
-        output="attention.out_lin",
-        attention_norm="sa_layer_norm",
-        up="ffn.lin1",
-        down="ffn.lin2",
-        norm="output_layer_norm",
-        blocks="transformer.layer",
-        activation="activation",
-    ),
+    "bert": Layout(),
+    "roberta": Layout(),
+    "xlm-roberta": Layout(),
+    "camembert": Layout(),
+    "data2vec-text": Layout(),
+    "ernie": Layout(),
+    "electra": Layout(),
+    "mpnet": Layout(bias="encoder.compute_position_bias"),
+    "distilbert": Layout(blocks="transformer.layer", activation="activation"),
 }
 """Layouts by the model type of the configuration.
 
-A new one fits if its blocks are attention and feed-forward, each added to its input and then
-normalized. A model whose own pass gives other numbers does not use it.
+A new one fits if attention and feed-forward are each added to their input and then normalized. A
+model that gets other numbers from it runs by its own code.
 """
+
+
+class Parts(NamedTuple):
+    """The linear layers and LayerNorms of a block in the order of `Layout`, and its activation."""
+
+    linears: list[Any]
+    norms: list[Any]
+    activation: str
+
+    @classmethod
+    def of(cls, block: nn.Module, activation: str) -> Self:
+        """The parts of a model's block; raises LookupError where there are others."""
+        linears = [part for part in block.modules() if type(part) is nn.Linear]
+        norms = [part for part in block.modules() if type(part) is nn.LayerNorm]
+        if len(linears) != 6 or len(norms) != 2:
+            raise LookupError(f"{len(linears)} linear layers, {len(norms)} LayerNorms")
+        return cls(linears, norms, activation)
 
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """Sentences end to end: the number and the length of each run of equally long ones.
+    """Sentences end to end, in runs of equally long ones.
 
-    biases: on the attention scores of each run, (1, heads, length, length), or None.
+    shapes: number and length of each run's sentences. n_heads: of the attention. biases: on each
+    run's attention scores, (1, heads, length, length), or None.
     """
 
     shapes: list[tuple[int, int]]
+    n_heads: int
     biases: list[Tensor | None]
 
     def split(self, x: Tensor) -> list[Tensor]:
@@ -187,32 +175,26 @@ class Texts:
 class Block:
     """Attention and feed-forward, each added to its input and then normalized."""
 
-    def __init__(self, module: Any, layout: Layout, config: Any, dtype: torch.dtype) -> None:
-        self._parts = [module.get_submodule(n) for n in (layout.query, layout.key, layout.value)]
-        self._n_heads = int(config.num_attention_heads)
-        activation = getattr(config, layout.activation)
-        output, up, down = (
-            module.get_submodule(n) for n in (layout.output, layout.up, layout.down)
-        )
+    def __init__(self, parts: Parts, dtype: torch.dtype) -> None:
+        output, up, down = parts.linears[3:]
         self._output = Linear(output.weight, output.bias, dtype)
-        self._up = Linear(up.weight, up.bias, dtype, activation)
+        self._up = Linear(up.weight, up.bias, dtype, parts.activation)
         self._down = Linear(down.weight, down.bias, dtype)
-        self._attention_norm = module.get_submodule(layout.attention_norm)
-        self._norm = module.get_submodule(layout.norm)
+        self._norms = parts.norms
 
     def feed(self, x: Tensor, attended: Tensor) -> Tensor:
         """The block's output from its input and what attention gathered, (rows, width)."""
-        x = self._attention_norm(self._output(attended) + x)
-        return torch.as_tensor(self._norm(self._down(self._up(x)) + x))
+        x = self._norms[0](self._output(attended) + x)
+        return torch.as_tensor(self._norms[1](self._down(self._up(x)) + x))
 
 
 class FullBlock(Block):
     """A block of all tokens."""
 
-    def __init__(self, module: Any, layout: Layout, config: Any, dtype: torch.dtype) -> None:
-        super().__init__(module, layout, config, dtype)
-        weight = torch.cat([part.weight for part in self._parts])
-        bias = torch.cat([part.bias for part in self._parts])
+    def __init__(self, parts: Parts, dtype: torch.dtype) -> None:
+        super().__init__(parts, dtype)
+        weight = torch.cat([linear.weight for linear in parts.linears[:3]])
+        bias = torch.cat([linear.bias for linear in parts.linears[:3]])
         self._qkv = Linear(weight, bias, dtype)
 
     def __call__(self, x: Tensor, texts: Texts) -> Tensor:
@@ -221,8 +203,9 @@ class FullBlock(Block):
         attended = qkv.new_zeros((len(qkv), qkv.shape[1] // 3))
         runs = zip(texts.split(qkv), texts.split(attended), texts.biases, strict=True)
         for products, result, bias in runs:
-            heads = products.view(*products.shape[:2], 3, self._n_heads, -1).permute(2, 0, 3, 1, 4)
-            result.copy_(attend(heads, bias).transpose(1, 2).flatten(2))
+            heads = products.view(*products.shape[:2], 3, texts.n_heads, -1)
+            values = attend(heads.permute(2, 0, 3, 1, 4), bias)
+            result.copy_(values.transpose(1, 2).flatten(2))
         return self.feed(x, attended)
 
 
@@ -242,48 +225,47 @@ class ClsBlock(Block):
     value's the average of tokens. The key's bias adds as much to all scores: softmax ignores it.
     """
 
-    def __init__(self, module: Any, layout: Layout, config: Any, dtype: torch.dtype) -> None:
-        super().__init__(module, layout, config, dtype)
-        self._query, key, value = self._parts
-        heads = (self._n_heads, -1)
-        self._key = key.weight.detach().unflatten(0, heads)
-        self._value = value.weight.detach().unflatten(0, heads).mT.contiguous()
+    def __init__(self, parts: Parts, dtype: torch.dtype) -> None:
+        super().__init__(parts, dtype)
+        self._query, key, value = parts.linears[:3]
+        self._key, self._value = key.weight.detach(), value.weight.detach()
         self._value_bias = value.bias.detach()
-        self._scale = self._key.shape[1] ** -0.5
 
     def __call__(self, x: Tensor, cls: Tensor, texts: Texts) -> Tensor:
         """[CLS] after the block, float32 (n, width), from all tokens and [CLS] before it."""
-        heads = self._query(cls).unflatten(1, (self._n_heads, -1)).transpose(0, 1) * self._scale
-        through_key = torch.bmm(heads, self._key).transpose(0, 1)
+        key, value = (w.view(texts.n_heads, -1, w.shape[1]) for w in (self._key, self._value))
+        heads = self._query(cls).view(len(cls), texts.n_heads, -1) * key.shape[1] ** -0.5
+        through_key = torch.bmm(heads.transpose(0, 1), key).transpose(0, 1)
         queries = torch.split(through_key, [n for n, _ in texts.shapes])
         averages = []
         for query, tokens, bias in zip(queries, texts.split(x), texts.biases, strict=True):
             scores = torch.bmm(query, tokens.mT)
             weights = (scores if bias is None else scores + bias[:, :, 0]).softmax(-1)
             averages.append(torch.bmm(weights, tokens))
-        values = torch.bmm(torch.cat(averages).transpose(0, 1), self._value)
+        values = torch.bmm(torch.cat(averages).transpose(0, 1), value.mT)
         return self.feed(cls, values.transpose(0, 1).flatten(1) + self._value_bias)
 
 
 class OwnPass:
     """The pass through a model, as a `reduce.Forward`, with products in `dtype`.
 
-    Raises LookupError or AttributeError where the model has no layout, or not that of its type.
+    Raises LookupError or AttributeError where the model is not built as its type suggests.
     """
 
     mixes_lengths = True
 
     def __init__(self, model: Any, dtype: torch.dtype, flat: list[Tensor]) -> None:
+        self.model, self.flat = model, flat
         layout = LAYOUTS[model.config.model_type]
-        modules = list(model.get_submodule(layout.blocks))
-        self._blocks = [FullBlock(module, layout, model.config, dtype) for module in modules]
-        self._cls_block = ClsBlock(modules[-1], layout, model.config, torch.float32)
-        names = {name for name, _ in model.named_children()}
-        self._embeddings = [model.get_submodule(n) for n in layout.embeddings if n in names]
-        self._bias = functools.reduce(getattr, filter(None, layout.bias.split(".")), model)
-        self._has_bias = bool(layout.bias)
-        self.flat = flat
-        self._model = model
+        activation = getattr(model.config, layout.activation)
+        blocks = [Parts.of(block, activation) for block in model.get_submodule(layout.blocks)]
+        self._blocks = [FullBlock(parts, dtype) for parts in blocks]
+        self._cls_block = ClsBlock(blocks[-1], torch.float32)
+        self._n_heads = int(model.config.num_attention_heads)
+        names = {name for name, _ in model.named_children()} & {"embeddings_project"}  # ELECTRA's
+        self._embeddings = [model.get_submodule(name) for name in ("embeddings", *names)]
+        owner, _, method = layout.bias.rpartition(".")
+        self._bias = getattr(model.get_submodule(owner), method) if method else None
 
     def cls(self, batch: Sequence[Tensor]) -> list[Tensor]:
         """See `Forward`."""
@@ -302,10 +284,6 @@ class OwnPass:
             x = block(x, texts)
             yield texts.split(x)
 
-    def pool(self, cls: Tensor) -> Tensor | None:
-        """See `Forward`."""
-        return pool(self._model, cls)
-
     def _begin(self, batch: Sequence[Tensor]) -> tuple[Tensor, Texts]:
         """All tokens after the embeddings, float32 (rows, width), padded at the end."""
         runs = []
@@ -314,10 +292,9 @@ class OwnPass:
                 x = module(x)
             runs.append(x.flatten(0, 1))
         padding = runs[0].new_zeros((-sum(map(len, runs)) % ROWS, runs[0].shape[1]))
-        biases = [self._bias(run[None]) if self._has_bias else None for run in batch]
-        return torch.cat([*runs, padding]), Texts(
-            [(len(run), run.shape[1]) for run in batch], biases
-        )
+        biases = [None if self._bias is None else self._bias(run[:1]) for run in batch]
+        shapes = [(len(run), run.shape[1]) for run in batch]
+        return torch.cat([*runs, padding]), Texts(shapes, self._n_heads, biases)
 
 
 def _firsts(x: Tensor, texts: Texts) -> Tensor:

@@ -46,7 +46,7 @@ def _caveats(steps: dict[str, Path]) -> tuple[str, ...]:
     caveats = []
     if "Pooling" in steps:
         pooling = _pooling(_json(steps["Pooling"] / "config.json"))
-        if not pooling.startswith("cls"):
+        if pooling not in ("cls", "cls_token"):
             caveats.append(f"The model's own pipeline pools by {quote(pooling)}, not by [CLS].")
     if "Normalize" in steps:
         caveats.append("The model's own pipeline normalizes vectors; norms are those before that.")

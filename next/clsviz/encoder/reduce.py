@@ -14,10 +14,11 @@ class Forward(Protocol):
     """A forward pass through a model.
 
     A batch is a list of token ids, int64 (n, length): one matrix for each length.
-    mixes_lengths: whether sentences of several lengths in a batch are as fast as those of one.
+    model: of transformers. mixes_lengths: True if a batch may have several matrices at no cost.
     flat: for each layer, (width,), the value of dimensions that vary by rounding alone, else NaN.
     """
 
+    model: Any
     mixes_lengths: bool
     flat: list[Tensor]
 
@@ -26,9 +27,6 @@ class Forward(Protocol):
 
     def tokens(self, batch: Sequence[Tensor]) -> Iterator[list[Tensor]]:
         """All tokens after every layer, float32 (n, length, width) for each matrix of the batch."""
-
-    def pool(self, cls: Tensor) -> Tensor | None:
-        """The pooler's output of [CLS] after the last layer, (n, width), if there is a pooler."""
 
 
 Measure = Callable[[Forward, Sequence[Tensor]], dict[str, Tensor]]
@@ -47,54 +45,37 @@ def vectors(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
         means.append(torch.cat([tokens.mean(1) for tokens in layer]))
     flat = [*forward.flat, forward.flat[-1]]
     varying = [torch.where(f.isnan(), v, f) for v, f in zip([*cls, means[-1]], flat, strict=True)]
-    packed = _packed([*varying, *_pooled(forward, cls[-1])])
+    packed = _packed([*varying, *pool(forward.model, cls[-1])])
     return {**_norms(forward, cls), "mean": _lengths(means), "vectors": packed}
 
 
 REDUCERS: dict[str, Measure] = {"norms": norms, "vectors": vectors}
 
 
-def cls_vectors(forward: Forward, batch: Sequence[Tensor], layer: int) -> dict[str, Tensor]:
-    """[CLS] after a layer."""
-    return {"vectors": forward.cls(batch)[layer]}
+def pooled(
+    forward: Forward, batch: Sequence[Tensor], pooling: Pooling, layer: int
+) -> dict[str, Tensor]:
+    """The vectors of a pooling after a layer."""
+    if pooling == "mean":
+        tokens = next(itertools.islice(forward.tokens(batch), layer, None))
+        return {"vectors": torch.cat([run.mean(1) for run in tokens])}
+    cls = forward.cls(batch)[layer]
+    return {"vectors": cls if pooling == "cls" else pool(forward.model, cls)[0]}
 
 
-def mean_vectors(forward: Forward, batch: Sequence[Tensor], layer: int) -> dict[str, Tensor]:
-    """The mean over all tokens after a layer."""
-    tokens = next(itertools.islice(forward.tokens(batch), layer, None))
-    return {"vectors": torch.cat([run.mean(1) for run in tokens])}
-
-
-def pooler_vectors(forward: Forward, batch: Sequence[Tensor], layer: int) -> dict[str, Tensor]:
-    """The pooler's output."""
-    return {"vectors": torch.cat(_pooled(forward, forward.cls(batch)[layer]))}
-
-
-POOLED: dict[Pooling, Callable[..., dict[str, Tensor]]] = {
-    "cls": cls_vectors,
-    "mean": mean_vectors,
-    "pooler": pooler_vectors,
-}
-
-
-def pool(model: Any, cls: Tensor) -> Tensor | None:
+def pool(model: Any, cls: Tensor) -> list[Tensor]:
     """The output of a model's pooler for [CLS] after the last layer, (n, width), if it has one."""
-    pooler: Any = getattr(model, "pooler", None)
+    pooler = getattr(model, "pooler", None)
     if pooler is None:
-        return None
+        return []
     if isinstance(pooler, nn.Linear):  # ALBERT's and BigBird's have their activation elsewhere
         activation = getattr(model, "pooler_activation", None) or model.activation
-        return torch.as_tensor(activation(pooler(cls)))
-    return torch.as_tensor(pooler(cls[:, None]))
-
-
-def _pooled(forward: Forward, cls: Tensor) -> list[Tensor]:
-    pooled = forward.pool(cls)
-    return [] if pooled is None else [pooled]
+        return [activation(pooler(cls))]
+    return [pooler(cls[:, None])]
 
 
 def _norms(forward: Forward, cls: list[Tensor]) -> dict[str, Tensor]:
-    lengths = _lengths([*cls, *_pooled(forward, cls[-1])])
+    lengths = _lengths([*cls, *pool(forward.model, cls[-1])])
     return {"cls": lengths[:, : len(cls)], "pooler": lengths[:, len(cls) :]}
 
 

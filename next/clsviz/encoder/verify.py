@@ -2,14 +2,14 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from clsviz.encoder.forward import LAYOUTS, OwnPass, swap_linears
-from clsviz.encoder.reduce import REDUCERS, Forward, is_out_of_memory, pool
+from clsviz.encoder.reduce import Forward, is_out_of_memory, norms, pool, vectors
 from clsviz.encoder.tokens import ANOTHER, Frame, Tokenizer
 from clsviz.errors import ModelError, SettingError, quote
 from clsviz.experiment import Precision
@@ -34,9 +34,8 @@ class ModelPass:
     mixes_lengths = False
 
     def __init__(self, model: Any, frame: Frame) -> None:
+        self.model, self._frame = model, frame
         self.flat: list[Tensor] = []
-        self._model = model
-        self._frame = frame
 
     def cls(self, batch: Sequence[Tensor]) -> list[Tensor]:
         """See `Forward`."""
@@ -46,47 +45,37 @@ class ModelPass:
         """See `Forward`."""
         return map(list, zip(*map(self._states, batch), strict=True))
 
-    def pool(self, cls: Tensor) -> Tensor | None:
-        """See `Forward`."""
-        return pool(self._model, cls)
-
     def _states(self, ids: Tensor) -> list[Tensor]:
         """Hidden states of all tokens after every layer, (n, length, width)."""
-        config, length = self._model.config, ids.shape[1]
+        config, length = self.model.config, ids.shape[1]
         if getattr(config, "attention_type", "") == "block_sparse":
             # BigBird leaves sparse attention for good after a short sentence: set it for each.
             needed = (5 + 2 * config.num_random_blocks) * config.block_size
-            self._model.set_attention_type("block_sparse" if length > needed else "original_full")
+            self.model.set_attention_type("block_sparse" if length > needed else "original_full")
         types = {}
         if self._frame.has_types:
             row = torch.tensor(self._frame.token_types(length), device=ids.device)
             types["token_type_ids"] = row.expand_as(ids)
-        output = self._model(input_ids=ids, output_hidden_states=True, return_dict=True, **types)
+        output = self.model(input_ids=ids, output_hidden_states=True, return_dict=True, **types)
         states = [*output.hidden_states[:-1], output.last_hidden_state]
         return [state[:, :length] for state in states]  # BigBird pads
 
 
-class Choice(NamedTuple):
-    """A forward pass in a precision, the exact one, and sentences about them."""
-
-    forward: Forward
-    exact: Forward
-    caveats: tuple[str, ...]
-
-
 @torch.inference_mode()
-def choose(model: Any, tokenizer: Tokenizer, precision: Precision) -> Choice:
-    """The fastest forward passes that agree with the model's own on eight sentences.
+def choose(
+    model: Any, tokenizer: Tokenizer, precision: Precision
+) -> tuple[Forward, Forward, tuple[str, ...]]:
+    """The fastest pass in a precision, the fastest exact one, and sentences about them.
 
-    The model loses the weights that they have in another form. Raises ModelError where it cannot
+    They agree with the model's own on eight sentences. Raises ModelError where the model cannot
     read a sentence or is a decoder, and SettingError where it has no fast pass.
     """
     own, batch, caveats = ModelPass(model, tokenizer.frame), _sample(model, tokenizer), []
     try:
+        own.flat = _flat(own, batch[0])
         if not _has_known_pooler(model, batch[0]):
             model.pooler = None
             caveats.append("The model's pooler is of a kind of its own, and left out.")
-        own.flat = _flat(model, own, batch[0])
         expected, last = _numbers(own, batch), own.cls(batch)[-1]
     except Exception as error:  # a model that is damaged or reads no text may raise anything
         if is_out_of_memory(error):
@@ -94,25 +83,23 @@ def choose(model: Any, tokenizer: Tokenizer, precision: Precision) -> Choice:
         reason = f"{tokenizer.label} cannot read a sentence ({quote(error)})."
         raise ModelError(reason, "Choose another model.") from error
     if (last - last[0]).abs().max() <= SEES * last.abs().max():
-        reason = f"[CLS] of {tokenizer.label} sees no words: it is a decoder."
-        raise ModelError(reason, ANOTHER)
-    has_layout = model.config.model_type in LAYOUTS and not tokenizer.frame.has_types
-    exact = _own_pass(model, torch.float32, own.flat, batch, expected) if has_layout else None
-    if precision == "fast":
-        fast = exact and _own_pass(model, torch.bfloat16, own.flat, batch, expected)
-        if exact is None or fast is None:
-            reason = f"{tokenizer.label} cannot be measured in the fast precision."
-            raise SettingError(reason, "Choose the exact one.")
-        return Choice(fast, exact, tuple(caveats))
-    if exact is not None:
-        return Choice(exact, exact, tuple(caveats))
-    if has_layout:
+        raise ModelError(f"[CLS] of {tokenizer.label} sees no words: it is a decoder.", ANOTHER)
+    layout = None if tokenizer.frame.has_types else LAYOUTS.get(model.config.model_type)
+    exact = layout and _own_pass(own, torch.float32, batch, expected)
+    fast = exact and precision == "fast" and _own_pass(own, torch.bfloat16, batch, expected)
+    if precision == "fast" and not fast:
+        reason = f"{tokenizer.label} cannot be measured in the fast precision."
+        raise SettingError(reason, "Choose the exact one.")
+    if layout and exact:
+        model.set_submodule(layout.blocks, nn.ModuleList())  # its weights are packed in the pass
+        return fast or exact, exact, tuple(caveats)
+    if layout:
         caveats.append("The model is not built as its type suggests, and runs more slowly.")
     originals = swap_linears(model)
     if originals and not _agrees(own, batch, expected, torch.float32):
         for name, module in originals.items():
             model.set_submodule(name, module)
-    return Choice(own, own, tuple(caveats))
+    return own, own, tuple(caveats)
 
 
 def _sample(model: Any, tokenizer: Tokenizer) -> list[Tensor]:
@@ -126,8 +113,18 @@ def _sample(model: Any, tokenizer: Tokenizer) -> list[Tensor]:
 
 def _numbers(forward: Forward, batch: Sequence[Tensor]) -> Tensor:
     """All norms that the pass gives of a batch, by each of its ways, (n, number of norms)."""
-    arrays = [reduce(forward, batch) for reduce in REDUCERS.values()]
-    return torch.cat([a for part in arrays for n, a in part.items() if n != "vectors"], dim=1)
+    parts = [norms(forward, batch), vectors(forward, batch)]
+    return torch.cat([part[n] for part in parts for n in part if n != "vectors"], dim=1)
+
+
+def _own_pass(
+    own: ModelPass, dtype: torch.dtype, batch: Sequence[Tensor], expected: Tensor
+) -> OwnPass | None:
+    try:
+        own_pass = OwnPass(own.model, dtype, own.flat)
+    except (AttributeError, LookupError, TypeError):  # not built as its type suggests
+        return None
+    return own_pass if _agrees(own_pass, batch, expected, dtype) else None
 
 
 def _agrees(
@@ -141,46 +138,25 @@ def _agrees(
         return False
 
 
-def _own_pass(
-    model: Any,
-    dtype: torch.dtype,
-    flat: list[Tensor],
-    batch: Sequence[Tensor],
-    expected: Tensor,
-) -> OwnPass | None:
-    try:
-        own_pass = OwnPass(model, dtype, flat)
-    except (AttributeError, LookupError, TypeError):  # not built as its type suggests
-        return None
-    return own_pass if _agrees(own_pass, batch, expected, dtype) else None
-
-
 def _has_known_pooler(model: Any, ids: Tensor) -> bool:
     """False if the model has a pooler whose output `pool` does not give."""
-    if getattr(model, "pooler", None) is None:
-        return True
     output = model(input_ids=ids, return_dict=True)
-    try:
-        pooled = pool(model, output.last_hidden_state[:, 0])
-        return pooled is not None and torch.allclose(pooled, output.pooler_output, rtol=1e-4)
-    except (AttributeError, LookupError, TypeError, RuntimeError):
-        return False
+    pooled, own = pool(model, output.last_hidden_state[:, 0]), output.get("pooler_output")
+    return not pooled or (own is not None and torch.allclose(pooled[0], own, rtol=1e-4))
 
 
-def _flat(model: nn.Module, own: ModelPass, ids: Tensor) -> list[Tensor]:
+def _flat(own: ModelPass, ids: Tensor) -> list[Tensor]:
     """For each layer its LayerNorm's bias in dimensions whose gain is but rounding, else NaN."""
     outputs: list[tuple[nn.LayerNorm, Tensor]] = []
-    norms = [module for module in model.modules() if isinstance(module, nn.LayerNorm)]
-    hooks = [n.register_forward_hook(lambda n, _, y: outputs.append((n, y))) for n in norms]
+    modules = [module for module in own.model.modules() if isinstance(module, nn.LayerNorm)]
+    hooks = [m.register_forward_hook(lambda m, _, y: outputs.append((m, y))) for m in modules]
     layers = [run for (run,) in own.tokens([ids])]
     for hook in hooks:
         hook.remove()
-    flat = []
-    for layer in layers:
-        bias = torch.full_like(layer[0, 0], torch.nan)
+    flat = [torch.full_like(layer[0, 0], torch.nan) for layer in layers]
+    for bias, layer in zip(flat, layers, strict=True):
         for norm in [n for n, output in outputs if torch.equal(output, layer)][:1]:
             size = torch.ones_like(bias) if norm.weight is None else norm.weight.abs()
             has_none = size <= torch.finfo(size.dtype).eps * size.max()
             bias[has_none] = 0 if norm.bias is None else norm.bias[has_none]
-        flat.append(bias)
     return flat

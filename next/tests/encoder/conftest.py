@@ -1,0 +1,100 @@
+"""Tiny models of every kind, with tokenizers made in code."""
+
+import random
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+
+from clsviz.sources.models import Weights
+
+WORDS = ["the", "a", "cat", "dog", "bird", "sees", "hears", "small", "green", "runs", "in", "."]
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+SHAPE = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2}
+INNER = {"intermediate_size": 32, "max_position_embeddings": 66}
+KINDS: dict[str, dict[str, Any]] = {
+    "Bert": {},
+    "Roberta": {"pad_token_id": 0},
+    "XLMRoberta": {"pad_token_id": 1},
+    "Camembert": {"pad_token_id": 1},
+    "Data2VecText": {"pad_token_id": 1},
+    "Ernie": {},
+    "Electra": {"embedding_size": 8},
+    "DistilBert": {"hidden_dim": 32, "activation": "relu"},
+    "MPNet": {},
+    "Albert": {"embedding_size": 8, "num_hidden_groups": 1},
+    "DebertaV2": {"relative_attention": True, "pos_att_type": ["p2c", "c2p"]},
+    "ModernBert": {"global_attn_every_n_layers": 2, "local_attention": 8},
+    "BigBird": {"block_size": 4, "num_random_blocks": 1, "max_position_embeddings": 64},
+    "MobileBert": {"embedding_size": 8, "intra_bottleneck_size": 8},
+    "FNet": {},
+    "ConvBert": {"embedding_size": 8},
+}
+"""Settings of models, by the beginning of their classes' names."""
+
+Build = Callable[..., Weights]
+
+
+def write_tokenizer(folder: Path, is_bytes: bool = False, **settings: Any) -> None:
+    """A tokenizer of words, or of bytes, that puts [CLS] first and [SEP] last."""
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {w: n for n, w in enumerate(SPECIAL + (letters if is_bytes else WORDS))}
+    if is_bytes:
+        tokenizer = Tokenizer(models.BPE(vocabulary, []))
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.decoder = decoders.ByteLevel()
+    else:
+        tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+        tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=settings.pop("frame", "[CLS] $A [SEP]"),
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+    )
+    names = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+    tokens = {f"{name}_token": token for name, token in names.items()} | settings
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **tokens)
+    fast.save_pretrained(folder)
+
+
+def write_model(folder: Path, kind: str = "Bert", **settings: Any) -> Weights:
+    """A model of three layers, whose LayerNorms vary, and a tokenizer of words."""
+    torch.manual_seed(0)
+    vocabulary = {"vocab_size": 300, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
+    shape = vocabulary | SHAPE | INNER | KINDS.get(kind, {}) | settings
+    model = getattr(transformers, f"{kind}Model")(getattr(transformers, f"{kind}Config")(**shape))
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight += 0.2 * torch.randn_like(weight)
+    model.save_pretrained(folder)
+    write_tokenizer(folder)
+    return weights(folder)
+
+
+def weights(folder: Path) -> Weights:
+    """The weights in a folder."""
+    return Weights(str(folder), "Tiny", folder, str(folder))
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Gives the weights of a tiny model by the beginning of its classes' names."""
+    return cache(lambda kind: write_model(tmp_path_factory.mktemp("model") / kind, kind))
+
+
+@pytest.fixture
+def bert(tmp_path: Path) -> Path:
+    """The folder of a tiny BERT of one's own, to be changed."""
+    write_model(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def texts() -> list[str]:
+    """Sentences of 1 to 80 words, of which the models read 64 tokens, in no order."""
+    draw = random.Random(0)
+    return [" ".join(draw.choices(WORDS, k=draw.randint(1, 80))) for _ in range(24)]

@@ -1,0 +1,147 @@
+"""Norms and vectors are those of transformers, one sentence at a time, for every kind of model."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from clsviz.encoder.encoder import load
+from clsviz.encoder.forward import LAYOUTS, OwnPass, has_bfloat16
+from clsviz.encoder.reduce import REDUCERS
+from clsviz.errors import SettingError
+from clsviz.measurements import Norms, Vectors
+from clsviz.sources.models import Weights
+
+from .conftest import KINDS, Build, weights
+
+
+def states(weights: Weights, sentence: str, length: int) -> tuple[list[np.ndarray], Any]:
+    """All tokens after every layer, float64 (length, width), by a fresh model of transformers."""
+    model = transformers.AutoModel.from_pretrained(weights.folder).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(weights.folder)
+    tokens = tokenizer(sentence, return_tensors="pt", truncation=True, max_length=length)
+    with torch.inference_mode():
+        output = model(**tokens, output_hidden_states=True)
+    hidden = [*output.hidden_states[:-1], output.last_hidden_state]
+    n_tokens = tokens["input_ids"].shape[1]
+    return [s[0, :n_tokens].double().numpy() for s in hidden], output.get("pooler_output")
+
+
+def norm(vectors: Sequence[np.ndarray]) -> np.ndarray:
+    return np.array([np.sqrt((vector**2).sum()) for vector in vectors])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_norms_are_those_of_transformers(kind: str, build: Build, texts: list[str]) -> None:
+    encoder = load(build(kind))
+    norms = Norms.from_chunks([encoder.run(texts, "norms")])
+    vectors = Vectors.from_chunks([encoder.run(texts, "vectors")])
+    for i, sentence in enumerate(texts[:12]):
+        tokens, pooled = states(build(kind), sentence, encoder.max_length)
+        cls, means = [t[0] for t in tokens], [t.mean(0) for t in tokens]
+        np.testing.assert_allclose(norms.cls[i], norm(cls), rtol=1e-6)
+        np.testing.assert_allclose(vectors.mean[i], norm(means), rtol=1e-6)
+        np.testing.assert_allclose(vectors.of("cls", 1)[i], cls[1], rtol=3e-5, atol=1e-6)
+        np.testing.assert_allclose(vectors.of("mean")[i], means[-1], rtol=3e-5, atol=1e-6)
+        assert norms.pooler.shape[1] == (pooled is not None)
+        if pooled is not None:
+            np.testing.assert_allclose(norms.pooler[i], norm(pooled.numpy()), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_layouts_have_their_own_pass(kind: str, build: Build) -> None:
+    encoder = load(build(kind))
+    kinds = {model_type.replace("-", "") for model_type in LAYOUTS}
+    assert isinstance(encoder.forward, OwnPass) == (kind.lower() in kinds)
+    assert not encoder.caveats
+
+
+@pytest.mark.parametrize("kind", ["Bert", "Albert"])
+@pytest.mark.parametrize(("pooling", "layer"), [("cls", 0), ("cls", 2), ("mean", 1), ("pooler", 3)])
+def test_vectors_are_those_of_transformers(
+    kind: str, pooling: Any, layer: int, build: Build, texts: list[str]
+) -> None:
+    encoder = load(build(kind))
+    vectors = encoder.vectors(texts[:3], pooling, layer)
+    for vector, sentence in zip(vectors, texts, strict=False):
+        tokens, pooled = states(build(kind), sentence, encoder.max_length)
+        by = {"cls": tokens[layer][0], "mean": tokens[layer].mean(0), "pooler": pooled[0].numpy()}
+        np.testing.assert_allclose(vector, by[pooling], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("pooling", "layer"), [("cls", 4), ("cls", -1), ("pooler", 1)])
+def test_vectors_that_a_model_lacks_are_refused(pooling: Any, layer: int, build: Build) -> None:
+    with pytest.raises(SettingError, match="layer"):
+        load(build("Bert")).vectors(["the cat"], pooling, layer)
+
+
+def test_sentences_are_truncated_as_by_transformers(build: Build, texts: list[str]) -> None:
+    encoder = load(build("Roberta"))
+    arrays = encoder.run(texts, "norms")
+    n_words = np.array([len(text.split()) for text in texts])
+    np.testing.assert_array_equal(arrays["n_tokens"], n_words)
+    np.testing.assert_array_equal(arrays["truncated"], n_words > 63)  # 66 positions, one reserved
+    assert 0 < arrays["truncated"].sum() < len(texts)
+
+
+def test_dimensions_of_no_gain_are_flat(bert: Path, texts: list[str]) -> None:
+    model = transformers.BertModel.from_pretrained(bert)
+    with torch.no_grad():
+        model.encoder.layer[-1].output.LayerNorm.weight[5] = 1e-9
+        model.encoder.layer[-1].output.LayerNorm.bias[5] = 0
+    model.save_pretrained(bert)
+    vectors = Vectors.from_chunks([load(weights(bert)).run(texts, "vectors")])
+    assert np.ptp(vectors.of("cls"), axis=0).argmin() == 5
+    assert not vectors.of("cls")[:, 5].any()
+    assert not vectors.of("mean")[:, 5].any()
+
+
+def test_memory_that_runs_out_halves_batches(
+    build: Build, texts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def norms_of_few(forward: Any, batch: Any) -> Any:
+        if sum(map(len, batch)) > 2:
+            raise MemoryError
+        return REDUCERS["norms"](forward, batch)
+
+    encoder = load(build("Bert"))
+    monkeypatch.setitem(REDUCERS, "few", norms_of_few)
+    few, all_at_once = encoder.run(texts, "few"), encoder.run(texts, "norms")
+    np.testing.assert_allclose(few["cls"], all_at_once["cls"], rtol=1e-6)
+
+
+def test_random_weights_depend_on_the_seed_alone(build: Build, texts: list[str]) -> None:
+    folder, state = build("Bert").folder, torch.get_rng_state()
+    norms = [
+        load(Weights("untrained", "Untrained", folder, f"{i}", True, seed)).run(texts, "norms")
+        for i, seed in enumerate([1, 1, 2])
+    ]
+    np.testing.assert_array_equal(norms[0]["pooler"], norms[1]["pooler"])
+    assert not np.isclose(norms[0]["pooler"], norms[2]["pooler"]).any()
+    assert torch.equal(state, torch.get_rng_state())
+
+
+def test_fast_reports_its_error(build: Build, texts: list[str]) -> None:
+    if not has_bfloat16(torch.device("cpu")):
+        with pytest.raises(SettingError, match="bfloat16"):
+            load(build("Bert"), "fast")
+        return
+    fast, exact = (load(build("Bert"), p).run(texts, "norms") for p in ("fast", "exact"))
+    error = np.abs(fast["cls"][:, -1] / exact["cls"][:, -1] - 1)
+    np.testing.assert_allclose(fast["error"][:8], error[:8], atol=1e-6)
+    assert np.isnan(fast["error"][8:]).all()
+    assert np.isnan(exact["error"]).all()
+    assert 1e-5 < error.max() < 0.05
+
+
+def test_fast_is_refused_without_a_pass_of_our_own(build: Build) -> None:
+    with pytest.raises(SettingError, match=r"fast|bfloat16"):
+        load(build("Albert"), "fast")
+
+
+def test_no_sentences_have_no_norms(build: Build) -> None:
+    assert load(build("DistilBert")).run([], "norms")["cls"].shape == (0, 4)

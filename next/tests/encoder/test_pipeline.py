@@ -1,0 +1,93 @@
+"""The pipeline around a model changes what it reads, or is named."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clsviz.encoder import pipeline
+from clsviz.encoder.encoder import load
+from clsviz.sources import models
+
+from .conftest import weights, write_tokenizer
+
+
+def write_pipeline(folder: Path, *kinds: str, pooling: dict[str, Any], **settings: Any) -> None:
+    """Modules of sentence-transformers around the model in a folder."""
+    steps = [{"type": "sentence_transformers.models.Transformer", "path": ""}]
+    steps += [{"type": f"sentence_transformers.models.{k}", "path": f"1_{k}"} for k in kinds]
+    (folder / "modules.json").write_text(json.dumps(steps))
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
+    (folder / "sentence_bert_config.json").write_text(json.dumps(settings))
+
+
+def test_a_model_without_a_pipeline_is_read_as_it_is(bert: Path) -> None:
+    assert pipeline.read(bert) == pipeline.Pipeline()
+
+
+@pytest.mark.parametrize(
+    ("kinds", "pooling", "words"),
+    [
+        (["Pooling"], {"pooling_mode_cls_token": True}, []),
+        (["Pooling"], {"pooling_mode": "cls"}, []),
+        (["Pooling"], {"pooling_mode_mean_tokens": True}, ["mean"]),
+        (["Pooling", "Normalize"], {"pooling_mode": "lasttoken"}, ["lasttoken", "normalizes"]),
+        (["Pooling", "Dense"], {"pooling_mode": ["cls", "mean"]}, ["cls+mean", "Dense"]),
+    ],
+)
+def test_steps_after_the_model_are_named(
+    kinds: list[str], pooling: dict[str, Any], words: list[str], bert: Path
+) -> None:
+    write_pipeline(bert, *kinds, pooling=pooling)
+    caveats = load(weights(bert)).caveats
+    assert len(caveats) == len(words)
+    assert all(word in caveat for word, caveat in zip(words, caveats, strict=True))
+
+
+def test_limit_and_lower_case_are_heeded(bert: Path) -> None:
+    write_tokenizer(bert, is_bytes=True)
+    write_pipeline(bert, "Pooling", pooling={}, max_seq_length=8, do_lower_case=True)
+    encoder = load(weights(bert))
+    norms = encoder.run(["the Cat", "the cat", "the cXX"], "norms")
+    assert encoder.max_length == 8
+    assert norms["truncated"].tolist() == [True] * 3
+    assert norms["n_tokens"].tolist() == [7] * 3
+    assert norms["cls"][0, -1] == pytest.approx(norms["cls"][1, -1], rel=1e-6)
+    assert norms["cls"][0, -1] != pytest.approx(norms["cls"][2, -1], rel=1e-4)
+
+
+def test_a_model_in_a_subfolder_of_its_pipeline_heeds_it(bert: Path, tmp_path: Path) -> None:
+    nested = tmp_path / "0_Transformer"
+    nested.mkdir()
+    for path in [path for path in bert.iterdir() if path.is_file()]:
+        path.rename(nested / path.name)
+    write_pipeline(tmp_path, "Pooling", "Dense", pooling={"pooling_mode": "cls"})
+    steps = json.loads((tmp_path / "modules.json").read_text())
+    steps[0]["path"] = "0_Transformer"
+    (tmp_path / "modules.json").write_text(json.dumps(steps))
+    assert "Dense" in " ".join(pipeline.read(nested).caveats)
+
+
+def test_reading_a_pipeline_loads_no_torch() -> None:
+    program = "import sys, clsviz.encoder.pipeline; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.slow
+def test_the_built_in_model_reads_what_sentence_transformers_reads(tmp_path: Path) -> None:
+    import sentence_transformers
+
+    weights_of = models.find("minilm", tmp_path)
+    encoder = load(weights_of)
+    theirs = sentence_transformers.SentenceTransformer(str(weights_of.folder), device="cpu")
+    texts = [f"{'a word and ' * 200} {end}" for end in ("cat", "dog")] + ["A short one."]
+    means = encoder.vectors(texts, "mean")
+    means /= np.linalg.norm(means, axis=1, keepdims=True)
+    np.testing.assert_allclose(means, theirs.encode(texts), atol=1e-6)
+    assert encoder.max_length == theirs.max_seq_length == 256
+    assert encoder.run(texts, "norms")["truncated"].tolist() == [True, True, False]
