@@ -23,6 +23,7 @@ FIRST_PAGE: Final = (
     "clsviz.results.norms",
     "clsviz.figures.scatter",
     "clsviz.jobs.measure",
+    "pandas",
     "plotly.graph_objects",
     "pyarrow.parquet",
     "scipy.special",

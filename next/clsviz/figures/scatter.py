@@ -117,7 +117,9 @@ def strip(result: Result) -> "go.Figure":
     span = [0, 1.1 * max([0.01, *(share or 0 for share in shares)])]
     shape = layout(
         xaxis=axis("", type="category", tickangle=0, fixedrange=True, tickfont={"size": 11}),
-        yaxis=axis("R²", span, tickformat=".1~%", nticks=3, fixedrange=True, showgrid=True),
+        yaxis=axis(
+            "R² by layer", span, tickformat=".1~%", nticks=3, fixedrange=True, showgrid=True
+        ),
         dragmode=False,
         hovermode="x",  # the lowest bar can be clicked too
         bargap=0.25,

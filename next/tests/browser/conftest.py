@@ -1,0 +1,124 @@
+"""A server with an empty store, and a browser that visits it."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+APP = Path(__file__).parents[2] / "app.py"
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+START_SECONDS = 120
+PATIENCE = 60_000
+"""Milliseconds that a busy machine may take for anything."""
+
+SIZES = {"wide": (1280, 900), "phone": (390, 844)}
+
+Visit = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server that ends with the tests; its log must have no traceback."""
+    folder = tmp_path_factory.mktemp("server")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    options = [f"--server.port={port}", "--server.address=127.0.0.1", "--server.headless=true"]
+    command = [sys.executable, "-m", "streamlit", "run", str(APP), *options]
+    settings = {
+        "CLSVIZ_STORE": str(folder / "store"),
+        "HF_HUB_OFFLINE": "1",
+        "HF_HOME": str(folder / "hub"),
+    }
+    with open(folder / "log", "wb") as log:
+        process = subprocess.Popen(
+            command,
+            cwd=APP.parent,
+            env={**os.environ, **settings},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        address = f"http://127.0.0.1:{port}/"
+        wait_until_ready(address, process)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(30)
+    text = (folder / "log").read_text("utf-8")
+    assert "Traceback" not in text, text
+
+
+def wait_until_ready(address: str, process: "subprocess.Popen[bytes]") -> None:
+    """Wait until the server has imported what the first page takes."""
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end:
+        assert process.poll() is None, "the server has ended"
+        try:
+            with urllib.request.urlopen(f"{address}ready", timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    raise TimeoutError("the server is not ready")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Playwright's Chromium where it is installed, else the system's."""
+    with sync_playwright() as playwright:
+        names = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")
+        system = next(filter(None, map(shutil.which, names)), None)
+        has_own = Path(playwright.chromium.executable_path).exists()
+        browser = playwright.chromium.launch(
+            executable_path=None if has_own else system, args=FLAGS, headless=True
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, server: str) -> Iterator[Visit]:
+    """Open an address of the server; at the end no page may have had an error of its scripts.
+
+    size: a key of SIZES; a phone has touch. scheme: light or dark.
+    """
+    errors: list[str] = []
+    pages: list[Page] = []
+
+    def visit(path: str = "", size: str = "wide", scheme: str = "light") -> Page:
+        width, height = SIZES[size]
+        is_phone = size == "phone"
+        page = browser.new_page(
+            viewport={"width": width, "height": height},
+            color_scheme=scheme,
+            has_touch=is_phone,
+            is_mobile=is_phone,
+        )
+        page.set_default_timeout(PATIENCE)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        pages.append(page)
+        page.goto(server + path)
+        return page
+
+    yield visit
+    for page in pages:
+        page.close()
+    assert errors == []
