@@ -25,7 +25,7 @@ LATIN: Final = (
 """Encodings with a language's letters beyond ASCII, likelier first: Turkish before Icelandic."""
 
 OTHERS: Final = [
-    *("cp1251", "koi8_r", "koi8_u", "cp866", "iso8859_5", "mac_cyrillic", "cp1253", "cp1255"),
+    *("cp1251", "koi8_r", "koi8_u", "cp866", "iso8859_5", "cp1253", "cp1255"),
     *("cp1256", "cp874", "shift_jis", "cp932", "euc_jp", "gb18030", "big5", "euc_kr"),
 ]
 """Without cp949, which nearly any Japanese text is valid in."""
@@ -45,9 +45,11 @@ def guess_code_page(sample: bytes) -> str:
         return latin
     import charset_normalizer
 
-    match = charset_normalizer.from_bytes(sample, cp_isolation=OTHERS).best()
-    match = match or charset_normalizer.from_bytes(sample).best()
-    return match.encoding if match else latin
+    for end in range(len(sample), len(sample) - 4, -1):  # the last character may be cut
+        for choices in (OTHERS, None):
+            if match := charset_normalizer.from_bytes(sample[:end], cp_isolation=choices).best():
+                return match.encoding
+    return latin
 
 
 def _share(text: str, letters: str) -> float:

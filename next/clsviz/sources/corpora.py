@@ -37,25 +37,14 @@ LONGEST_VALUE: Final = 1000
 """Columns that come along with the sentences, and characters of their values: no other texts."""
 
 DOUBTS: Final = {
-    "blank": ("1 row without text is left out", "{:,} rows without text are left out"),
-    "letterless": (
-        "1 piece without letters is left out",
-        "{:,} pieces without letters are left out",
-    ),
-    "ragged": (
-        "1 row has not as many fields as the header: what is over is part of its last field",
-        "{:,} rows have not as many fields as the header: what is over is part of their last field",
-    ),
-    "unclosed": (
-        "1 quotation mark opens a field and is never closed: it is read as part of the text",
-        "{:,} quotation marks open a field and are never closed: they are read as part of the text",
-    ),
-    "doubtful": (
-        "1 text in quotation marks runs over lines that could be rows: is a mark missing?",
-        "{:,} texts in quotation marks run over lines that could be rows: are marks missing?",
-    ),
+    "blank": "Rows without text, which are left out: {:,}.",
+    "letterless": "Pieces without letters, which are left out: {:,}.",
+    "damaged": f"Damaged characters, which are read as {text_files.DAMAGED}: {{:,}}.",
+    "ragged": "Rows with fewer or more fields than the header, a surplus read with the last: {:,}.",
+    "unclosed": "Quotation marks that are never closed, and are read as part of a text: {:,}.",
+    "doubtful": "Texts in quotation marks over lines that could be rows; is a mark missing? {:,}.",
 }
-"""Caveats about what is counted while a file is read: about one, and about several."""
+"""Caveats about what is counted while a file is read."""
 
 
 @dataclass(frozen=True)
@@ -261,34 +250,29 @@ class Plan:
         """The sentences in some rows; doubts: gets the number of texts, and of what is left out."""
         missing = pa.nulls(batch.num_rows, pa.large_string())
         names = [self.column, *self.extras]
-        values = [batch[name] if name in batch.column_names else missing for name in names]
-        rows = pa.table(values, schema=pa.schema([(f"{n}", v.type) for n, v in enumerate(values)]))
-        filled = rows.filter(pc.invert(tables.is_blank(rows["0"])))
-        doubts["blank"] += rows.num_rows - filled.num_rows
-        doubts["texts"] += filled.num_rows
-        if self.segmentation != "sentences":
-            return filled.rename_columns(self.schema.names).cast(self.schema)
-        pieces: list[str] = []
-        origins: list[int] = []
-        for row, text in enumerate(filled["0"].to_pylist()):
-            some = sentences.cut(text)
-            lettered = [piece for piece in some if any(map(str.isalpha, piece))]
-            doubts["letterless"] += len(some) - len(lettered)
-            pieces += lettered
-            origins += [row] * len(lettered)
-        cut = filled.take(pa.array(origins, pa.int64()))
-        cut = cut.set_column(0, "sentence", pa.array(pieces, pa.large_string()))
-        return cut.rename_columns(self.schema.names).cast(self.schema)
+        columns = [batch[name] if name in batch.column_names else missing for name in names]
+        is_filled = pc.invert(tables.is_blank(columns[0]))
+        texts, *extras = (column.filter(is_filled) for column in columns)
+        doubts["blank"] += batch.num_rows - len(texts)
+        doubts["texts"] += len(texts)
+        if self.segmentation == "sentences":
+            pieces: list[str] = []
+            origins: list[int] = []
+            for row, text in enumerate(texts.to_pylist()):
+                some = sentences.cut(text)
+                lettered = [piece for piece in some if any(map(str.isalpha, piece))]
+                doubts["letterless"] += len(some) - len(lettered)
+                pieces += lettered
+                origins += [row] * len(lettered)
+            texts = pa.array(pieces, pa.large_string())
+            extras = [column.take(pa.array(origins, pa.int64())) for column in extras]
+        return pa.table([texts, *extras], names=self.schema.names).cast(self.schema)
 
     def reading(self, doubts: Counter[str]) -> Reading:
         """The account of it, once all rows are read."""
-        counts = ((doubts[key], one, several) for key, (one, several) in DOUBTS.items())
-        caveats = [f"{one if n == 1 else several.format(n)}." for n, one, several in counts if n]
         text = getattr(self.source, "text", None)
-        if text and text.n_damaged:
-            caveats.append(
-                f"{text.n_damaged:,} damaged characters are read as {text_files.DAMAGED}."
-            )
+        counts = {**doubts, "damaged": text.n_damaged if text else 0}
+        caveats = [words.format(counts[key]) for key, words in DOUBTS.items() if counts.get(key)]
         if text and text.is_guess:
             guess = f"The encoding {text.encoding} is a guess"
             caveats.append(f"{guess}: set another one if letters look wrong.")

@@ -13,7 +13,10 @@ SAMPLE_LINES: Final = 200
 MOST_ABOVE: Final = 10
 """Lines that show the layout of a file, and rows of a title above its header, at most."""
 
-FEWEST_SWALLOWED: Final = 3
+NO_DELIMITER: Final = "\x1f"
+"""Stands between the fields of a file with a single column, so nowhere."""
+
+FEWEST_SWALLOWED: Final = 2
 """Lines that all look like rows, from which on a quotation mark before them is never closed."""
 
 LONGEST_FIELD: Final = 16 * 2**20
@@ -133,13 +136,13 @@ def find_layout(lines: Sequence[str], delimiter: str = "") -> Layout:
     if not delimiter or not any(delimiter in line for line in lines):
         delimiter = _find_delimiter(lines)
     rows = _rows(lines[n_above:], delimiter) or [["text"]]
-    # Titles stand alone in their rows; the header below names every column.
-    n_titles = next(
-        (n for n, row in enumerate(rows[:MOST_ABOVE]) if any(map(str.strip, row[1:]))), 0
-    )
-    if not all(any(map(str.isalpha, name)) for name in rows[n_titles]):
-        n_titles = 0
-    return Layout(delimiter, _unique(rows[n_titles]), n_above + n_titles)
+    # Titles stand alone in their rows; the header below names every column that the rows have.
+    is_title = [not any(map(str.strip, row[1:])) for row in rows[:MOST_ABOVE]]
+    header = is_title.index(False) if False in is_title else 0
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    if len(rows[header]) != width or not all(any(map(str.isalpha, name)) for name in rows[header]):
+        header = 0
+    return Layout(delimiter, _unique(rows[header]), n_above + header)
 
 
 def _rows(lines: Iterable[str], delimiter: str) -> list[list[str]]:
@@ -147,15 +150,15 @@ def _rows(lines: Iterable[str], delimiter: str) -> list[list[str]]:
 
 
 def _find_delimiter(lines: Sequence[str]) -> str:
-    """The one that most rows have as often as the first, or nearly all as often as each other."""
-    evenness = {",": 0.0}
+    """The one that most rows have as often as the header, which may stand below titles of words."""
+    evenness = {NO_DELIMITER: 0.0}
     for delimiter in DELIMITERS:
         counts = [len(row) for row in _rows(lines, delimiter)] or [1]
-        n, n_rows = Counter(counts).most_common(1)[0]
-        if counts[0] > 1:
-            evenness[delimiter] = counts.count(counts[0]) / len(counts)
-        elif n > 1 and n_rows > 0.9 * len(counts):
-            evenness[delimiter] = n_rows / len(counts)
+        below = list(itertools.dropwhile(lambda n: n == 1, counts)) or [1]
+        share = below.count(below[0]) / len(below)
+        is_titled = counts[0] == 1 and " " in lines[0].strip() and share > 0.9
+        if below[0] > 1 and (counts[0] > 1 or is_titled):
+            evenness[delimiter] = share
     return max(evenness, key=evenness.__getitem__)
 
 

@@ -40,10 +40,7 @@ class Sample:
 
 
 def draw(experiment: Experiment, root: Path, progress: Progress = silent) -> Sample:
-    """The sample of an experiment; raises CorpusError, HubError or SettingError as `open_corpus` does.
-
-    root: folder of the store, in which files and what comes from the Hub are stored once they are read.
-    """
+    """The sample of an experiment; `open_corpus` has the errors, and what `root` is."""
     corpus = open_corpus(experiment, root, progress)
     if is_on_hub(experiment.corpus):  # in the order of the seed already
         n = corpus.table.num_rows if experiment.sample_size == "all" else experiment.sample_size

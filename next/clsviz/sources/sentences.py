@@ -37,8 +37,9 @@ def cut(text: str) -> list[str]:
 def _cut(text: str) -> list[str]:
     """The text cut where sentences begin.
 
-    sentencex keeps quotations whole, so it gets spaces instead of the marks. An opening mark belongs to
-    the sentence after it. After a closing one, small letters go on with the sentence: “Why?” he said.
+    sentencex keeps quotations whole, so it gets spaces instead of the marks. An opening mark is
+    part of the sentence after it. Small letters go on with a sentence after a closing mark, as in
+    “Why?” he said, and after any but a full stop.
     """
     without_marks = MARK.sub(" ", text)
     starts = [0]
@@ -79,9 +80,9 @@ def paragraphs(pieces: Iterable[Sequence[str]]) -> Iterator[list[str]]:
 
 
 def is_wrapped(lines: Sequence[str]) -> bool:
-    """True if the lines are prose wrapped at some width, so that sentences run on from line to line.
+    """True if the lines are prose wrapped at some width.
 
-    In wrapped prose most lines are full, and many sentences run on in small letters.
+    There most lines are full, and many sentences run on in small letters on the next one.
     """
     pairs = [(a.rstrip(), b.lstrip()) for a, b in pairwise(lines) if a.strip() and b.strip()]
     if len(pairs) < FEWEST_PAIRS:

@@ -226,17 +226,15 @@ class Json:
             yield pa.table({name: _texts([row.get(name) for row in some]) for name in names})
 
     def _rows(self, progress: Progress) -> Iterator[list[dict[str, Any]]]:
+        first = next(filter(str.strip, itertools.chain.from_iterable(self.text.lines())))
+        if first.lstrip().startswith("["):
+            yield self._array()
+            return
         n_lines = 0
         for lines in self.text.lines(progress):
-            rows = []
-            for number, line in enumerate(lines, n_lines + 1):
-                if line.lstrip().startswith("["):
-                    yield self._array()
-                    return
-                if line and not line.isspace():
-                    rows.append(self._row(self._value(line, number), f"Line {number:,}"))
+            filled = ((n, line) for n, line in enumerate(lines, n_lines + 1) if line.strip())
+            yield [self._row(self._value(line, n), f"Line {n:,}") for n, line in filled]
             n_lines += len(lines)
-            yield rows
 
     def _array(self) -> list[dict[str, Any]]:
         lines = itertools.chain.from_iterable(self.text.lines())
@@ -275,7 +273,8 @@ class Json:
 def _texts(values: list[Any]) -> pa.Array:
     """Values as texts; as string, in JSON, if none of them is a text."""
     is_text = any(isinstance(value, str) for value in values)
-    texts = [v if isinstance(v, str) or v is None else json.dumps(v) for v in values]
+    filled = (None if value != value else value for value in values)  # no NaN
+    texts = [v if isinstance(v, str | None) else json.dumps(v) for v in filled]
     return pa.array(texts, pa.large_string() if is_text else pa.string())
 
 

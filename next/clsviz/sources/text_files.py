@@ -27,6 +27,8 @@ SAMPLE_BYTES: Final = 2**16
 
 DAMAGED: Final = "\N{REPLACEMENT CHARACTER}"
 
+CONTROLS: Final = re.compile("[\0-\x08\x0e-\x1f\x7f]")
+
 BOMS: Final = {
     codecs.BOM_UTF8: "utf-8",
     codecs.BOM_UTF32_LE: "utf-32",  # before that of UTF-16, which it begins with
@@ -76,21 +78,25 @@ def open_text(path: Path, name: str, encoding: str = "", progress: Progress = si
         check_encoding(encoding)
     else:
         encoding, is_guess = _find_encoding(path, name, progress)
-    n_damaged, newline, is_empty = 0, "\r", True
+    n_characters = n_controls = n_damaged = 0
+    newline = "\r"
     for text in decoded(path, name, encoding, progress):
+        n_characters += len(text.strip())
+        n_controls += len(CONTROLS.findall(text))
         n_damaged += text.count(DAMAGED)
         newline = "\n" if "\n" in text else newline
-        is_empty = is_empty and not text.strip("\0 \t\r\n")
-    if is_empty:
+    if n_characters == n_controls:
         raise no_text(name)
+    if n_controls + n_damaged > n_characters / 10:
+        raise CorpusError(f"{quote(name)} is not a file of text.", "Choose one, or its encoding.")
     return TextFile(path, name, encoding, newline, n_damaged, is_guess)
 
 
 def check_encoding(encoding: str) -> None:
     """Raise SettingError unless Python can decode text in it."""
     try:
-        codecs.getincrementaldecoder(encoding)("replace").decode(b"a", final=True)
-        b"".decode(encoding)
+        b"a".decode(encoding, "replace")
+        codecs.getincrementaldecoder(encoding)
     except (LookupError, ValueError, TypeError):
         reason = f"Python does not know the encoding {quote(encoding)}."
         raise SettingError(reason, "Write one such as utf-8, cp1252 or shift_jis.") from None
@@ -182,12 +188,17 @@ def _find_encoding(path: Path, name: str, progress: Progress) -> tuple[str, bool
         n_damaged += text.count(DAMAGED)
         n_valid += sum(map(len, re.findall(r"[^\0-\x7f�]+", text)))
         if n_damaged and len(sample) < SAMPLE_BYTES:
-            lines = [line for line in (rest + chunk).split(b"\n") if not line.isascii()]
-            sample += b"\n".join(lines)[:SAMPLE_BYTES]
+            lines = (rest + chunk).splitlines()
+            whole = lines[:-1] if chunk and len(lines) > 1 else lines
+            sample += b"\n".join(line for line in whole if not line.isascii()) + b"\n"
         rest = chunk[chunk.rfind(b"\n") + 1 :]
     if 2 * n_damaged <= n_valid:
         return "utf-8", False
-    return guess_code_page(sample), True
+    sample = re.sub(
+        rb"(?<=[\0-\x7f]{50})[\0-\x7f]{100,}", b"\n", sample
+    )  # far from the letters in question
+    end = sample.rfind(b"\n", 0, SAMPLE_BYTES)
+    return guess_code_page(sample[: end if end > 0 else SAMPLE_BYTES]), True
 
 
 def _wide_encoding(head: bytes, name: str) -> str:
@@ -201,5 +212,5 @@ def _wide_encoding(head: bytes, name: str) -> str:
         (True, False, True, False): "utf-16-be",
     }
     if places not in encodings:
-        raise CorpusError(f"{quote(name)} is not a file of text.", "Choose one.")
+        raise CorpusError(f"{quote(name)} is not a file of text.", "Choose one, or its encoding.")
     return encodings[places]
