@@ -77,25 +77,34 @@ def watching(patience: float, check: Callable[[], None]) -> Iterator[Callable[[]
     """Keeps the Hub's clients from trying again for minutes; call its value when bytes arrive.
 
     `check` is called before each request, and may raise. A request that comes `patience` seconds
-    after the last byte ends in TimeoutError, and one that the Hub puts off in an error.
+    after the last byte ends in an error, and one that the Hub puts off does at once.
     """
     from huggingface_hub import get_session
 
+    timeout = dict.fromkeys(("connect", "read", "write", "pool"), patience)
     last = time.monotonic()
+    refused: Any = None
 
     def arrive() -> None:
-        nonlocal last
-        last = time.monotonic()
+        nonlocal last, refused
+        last, refused = time.monotonic(), None
 
-    def on_request(_: object) -> None:
+    def on_request(request: Any) -> None:
         check()
+        request.extensions = request.extensions | {"timeout": timeout}  # listings have none
         if time.monotonic() - last >= patience:
+            if refused is not None:
+                refused.raise_for_status()
             raise TimeoutError
 
     def on_response(response: Any) -> None:
-        arrive()
+        nonlocal refused
         if response.status_code == 429:
             response.raise_for_status()
+        if response.status_code >= 500:
+            refused = response
+        else:
+            arrive()
 
     hooks = get_session().event_hooks
     hooks["request"].append(on_request)
@@ -135,20 +144,27 @@ def failure(error: BaseException, name: str, kind: Kind, revision: str = "") -> 
     return None
 
 
+def gated(name: str, kind: Kind) -> ClsvizError:
+    """The error for a repository that only some may read."""
+    remedy = f"Ask for access on its page of the Hugging Face Hub, then {LOG_IN}"
+    return ERRORS[kind](f"{name} is gated.", remedy)
+
+
 def _refused(cause: BaseException, name: str, kind: Kind, revision: str) -> ClsvizError | None:
     """What the Hub says is wrong with the name, its revision or the visitor."""
     from huggingface_hub import errors
 
     unreadable = ERRORS[kind]
     if isinstance(cause, errors.GatedRepoError):  # which counts as not found too, so it comes first
-        remedy = f"Ask for access on its page of the Hugging Face Hub, then {LOG_IN}"
-        return unreadable(f"{name} is gated.", remedy)
+        return gated(name, kind)
     if isinstance(cause, errors.RepositoryNotFoundError):
         reason = f"The Hugging Face Hub has no {kind} {name}, or it is private."
         return unreadable(reason, f"Check the name; if it is private, {LOG_IN}")
     if isinstance(cause, errors.RevisionNotFoundError):
         remedy = "Name a branch, a tag or a full commit after the @, or none."
         return unreadable(f"{name} has no revision {quote(revision)}.", remedy)
+    if kind == "model" and isinstance(cause, errors.RemoteEntryNotFoundError):
+        return unreadable(f"{name} lacks a file that is needed.", "Choose another model.")
     status = getattr(getattr(cause, "response", cause), "status_code", getattr(cause, "status", 0))
     if status in (0, 404):  # many files are looked for, and need not be there
         return None

@@ -387,6 +387,8 @@ def declared(
         except Exception as error:
             if known := hub.failure(error, repository.name, "dataset"):
                 raise known from error
+            if isinstance(error, datasets.exceptions.DatasetNotFoundError):  # the Hub has it
+                raise hub.gated(repository.name, "dataset") from error
             names = configuration_names(address, commit) if isinstance(error, ValueError) else []
             if len(names) > 1 or (names and configuration):
                 raise no_such(repository.name, "configuration", configuration, names) from None
