@@ -55,7 +55,7 @@ def measure(
     is_name = isinstance(corpus, str)
     experiment = Experiment(
         model=model,
-        corpus=corpus if is_name else corpora.IN_MEMORY,
+        corpus=corpus if is_name else "memory",
         configuration=configuration,
         split=split,
         column=column,

@@ -28,4 +28,5 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         reason = f"{quote(path)} cannot be written ({error.strerror or error})."
         raise StoreError(reason, "Free some space, or choose another folder.") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()

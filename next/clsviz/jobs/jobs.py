@@ -144,7 +144,7 @@ class Jobs:
             if job.error or job.is_cancelled:
                 self._jobs = {key: other for key, other in self._jobs.items() if other is not job}
 
-    def ahead(self, job: Job) -> int:
+    def ahead(self, job: Job[Any]) -> int:
         """How many jobs have their turn before this one."""
         with self._lock:
             return sum(_turn(other) < _turn(job) for other in self._steps)

@@ -85,7 +85,7 @@ def norms(measured: Measured, experiment: Experiment, store: Results) -> Result:
         verdict=verdict,
         advice=advice,
         facts=_facts(used, line, curve, spread),
-        details={"intercept": line and line.intercept, "layers": layers},
+        details={"layers": layers},
         picture=_picture(measured, experiment, used, curve),
         caveats=_caveats(measured, experiment, table),
         table=table,
@@ -206,6 +206,7 @@ def _facts(
     if line is not None:
         facts.append(Fact("r_squared", "R²", line.r2, line.r2_interval, "percent"))
         facts.append(Fact("slope", "slope", line.slope, line.slope_interval))
+        facts.append(Fact("intercept", "intercept", line.intercept, is_quiet=True))
     if curve is not None:
         facts.append(Fact("curve_r_squared", "curve", curve.r2, None, "percent"))
     if spread is not None:

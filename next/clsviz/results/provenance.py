@@ -5,14 +5,16 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Final
 
 from clsviz.experiment import Experiment
 from clsviz.jobs.measure import Measured
 
-LIBRARIES = ("clsviz", "torch", "transformers", "datasets", "scikit-learn")
+VERSION: Final = "2.0.dev0"
 
-CITATION = """@software{clsviz,
+LIBRARIES: Final = ("torch", "transformers", "datasets", "scikit-learn")
+
+CITATION: Final = """@software{clsviz,
   title = {clsviz: does an encoder write the length of a sentence into its [CLS] vector?},
   author = {{The clsviz maintainers}},
   year = {2026},
@@ -43,12 +45,13 @@ def command(question: str, experiment: Experiment, flags: Mapping[str, str] | No
 
 def citation() -> str:
     """A BibTeX entry."""
-    return CITATION % version("clsviz")
+    return CITATION % VERSION
 
 
 def versions() -> dict[str, str]:
     """Versions that can change a digit."""
-    return {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}}
+    libraries = {name: version(name) for name in LIBRARIES}
+    return {"clsviz": VERSION, "python": platform.python_version(), **libraries}
 
 
 def method(measured: Measured) -> dict[str, str]:

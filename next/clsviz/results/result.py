@@ -29,7 +29,7 @@ class Fact:
     """A number of a result.
 
     key: its name in JSON. value: None or NaN where it is undefined. interval: of 95%.
-    form: a key of FORMS.
+    form: a key of FORMS. is_quiet: True if it is in JSON alone.
     """
 
     key: str
@@ -37,6 +37,7 @@ class Fact:
     value: float | None
     interval: Interval | None = None
     form: str = "number"
+    is_quiet: bool = False
 
     def __str__(self) -> str:
         if self.value is None or math.isnan(self.value):
@@ -77,7 +78,7 @@ class Result:
     @property
     def numbers(self) -> str:
         """The facts on one line."""
-        return " · ".join(map(str, self.facts))
+        return " · ".join(str(fact) for fact in self.facts if not fact.is_quiet)
 
     def fact(self, key: str) -> float | None:
         """The value of a fact; None where it is undefined, or there is none of this key."""

@@ -10,12 +10,14 @@ import streamlit as st
 
 from clsviz.errors import ClsvizError, SettingError, quote
 from clsviz.experiment import CHOICES, RANGES, Experiment, parse_setting
-from clsviz.sources import corpora, uploads
+from clsviz.sources import corpora, hub_datasets, uploads
 from clsviz.sources.models import MODELS
-from clsviz.ui import layout
+from clsviz.ui import layout, typed
 from clsviz.ui.server import server
 
 SETTINGS: Final = [field.name for field in fields(Experiment)]
+
+CORPORA: Final = [*corpora.SHIPPED, *hub_datasets.DATASETS]
 
 SAMPLE_SIZES: Final = ["500", "1000", "2000", "5000", "10000", "20000", "50000", "100000", "all"]
 
@@ -73,10 +75,11 @@ def _refused() -> list[str]:
     """Settings in the address that cannot be used, a sentence each."""
     sentences = []
     for name, text in st.query_params.items():
-        try:
-            Experiment(**{name: parse_setting(name, text)})
-        except SettingError as error:
-            sentences.append(f"The link’s {error}")
+        if name != typed.PARAMETER:
+            try:
+                Experiment(**{name: parse_setting(name, text)})
+            except SettingError as error:
+                sentences.append(f"The link cannot be followed in all: {error}")
     return sentences
 
 
@@ -92,7 +95,7 @@ def _main_settings() -> None:
     )
     st.selectbox(
         "Corpus",
-        list(dict.fromkeys([*corpora.SUGGESTED, *([known] if known else [])])),
+        list(dict.fromkeys([*CORPORA, *([known] if known else [])])),
         key="corpus",
         accept_new_options=True,
         help="A corpus of the list, or any dataset of the Hugging Face Hub.",

@@ -8,13 +8,16 @@ from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import measure_texts
 from clsviz.measurements import FORMS, Arrays
-from clsviz.results.numbers import number, percent
+from clsviz.results.numbers import percent
 from clsviz.results.result import Result
 from clsviz.results.select import kind_of, lengths, norms_of
 from clsviz.sources.models import Weights
 from clsviz.statistics.lengths import percentile
 from clsviz.ui import layout, progress
 from clsviz.ui.server import server, session
+
+PARAMETER: Final = "text"
+"""In a link: the sentences, where the visitor chose to include them."""
 
 MOST: Final = 20
 LONGEST: Final = 2000
@@ -24,11 +27,11 @@ SECONDS: Final = 10.0
 
 def show(weights: Weights, experiment: Experiment) -> list[dict[str, Any]]:
     """Draw the input; returns {sentence, length, norm} of each sentence in it that is measured."""
-    if "text" in st.query_params and "text" not in st.session_state:
-        st.session_state.text = st.query_params["text"]
+    if PARAMETER in st.query_params and PARAMETER not in st.session_state:
+        st.session_state[PARAMETER] = st.query_params[PARAMETER][:LONGEST]
     text = st.text_area(
         "Your own sentences, one in each line",
-        key="text",
+        key=PARAMETER,
         height=68,
         max_chars=LONGEST,
         persist_state="session",
@@ -57,12 +60,12 @@ def show_measured(sentences: list[dict[str, Any]], result: Result) -> None:
     """Draw a line for each sentence: its length, its norm, and how it compares."""
     used = result.table[result.table["is_used"]]
     for own in sentences:
-        words = f"{own['length']:,} {result.about['unit']}, norm {number(own['norm'])}"
+        words = f"{own['length']:,} {result.about['unit']}, norm {own['norm']:.6g}"
         rank = percentile(own["norm"], own["length"], used["norm"], used["length"])
         if own["truncated"]:
             words += ", of its beginning alone: it is longer than the model reads"
         elif rank is not None:
-            words += f", which tops {percent(rank)} of sentences about as long"
+            words += f", which tops {percent(rank / 100)} of sentences about as long"
         st.markdown(f":orange[★] {layout.escape(own['sentence'])}: {layout.escape(words)}")
 
 

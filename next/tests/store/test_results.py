@@ -1,0 +1,72 @@
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from clsviz.errors import StoreError
+from clsviz.store.results import Results
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    value: float
+    interval: tuple[float, float]
+    text: str | None
+    numbers: NDArray[np.float64]
+
+
+def compute() -> Answer:
+    return Answer(0.5, (-float("inf"), 2.0), None, np.arange(6.0).reshape(2, 3))
+
+
+def never() -> Answer:
+    raise AssertionError("computed again")
+
+
+def test_a_result_is_computed_once(tmp_path: Path) -> None:
+    first = Results(tmp_path)
+    computed = first.get(("key", 1), Answer, compute)
+    assert first.get(("key", 1), Answer, never) is computed
+    stored = Results(tmp_path).get(("key", 1), Answer, never)
+    assert (stored.value, stored.interval, stored.text) == (0.5, (-float("inf"), 2.0), None)
+    np.testing.assert_array_equal(stored.numbers, computed.numbers)
+
+
+def test_other_keys_are_other_results(tmp_path: Path) -> None:
+    results = Results(tmp_path)
+    results.get(("key", 1), Answer, compute)
+    for key in (("key", 2), ("key", "1", None), ("other", 1)):
+        with pytest.raises(AssertionError, match="computed again"):
+            results.get(key, Answer, never)
+
+
+def test_shipped_results_are_read_and_never_written(tmp_path: Path) -> None:
+    Results(tmp_path / "shipped").get(("key",), Answer, compute)
+    results = Results(tmp_path / "own", tmp_path / "shipped")
+    assert results.get(("key",), Answer, never).value == 0.5
+    assert not (tmp_path / "own").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 64, None])
+def test_a_damaged_result_is_computed_again(tmp_path: Path, content: bytes | None) -> None:
+    Results(tmp_path).get(("key",), Answer, compute)
+    (path,) = (tmp_path / "results").iterdir()
+    path.write_bytes(path.read_bytes()[:-1] if content is None else content)
+    assert Results(tmp_path).get(("key",), Answer, compute).value == 0.5
+    assert Results(tmp_path).get(("key",), Answer, never).value == 0.5
+
+
+def test_a_result_of_other_fields_is_computed_again(tmp_path: Path) -> None:
+    @dataclass(frozen=True)
+    class Older:
+        value: float
+
+    Results(tmp_path).get(("key",), Older, lambda: Older(1.0))
+    assert Results(tmp_path).get(("key",), Answer, compute).value == 0.5
+
+
+def test_a_store_that_cannot_be_written_is_an_error_with_its_cause(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("in the way")
+    with pytest.raises(StoreError, match="cannot be written"):
+        Results(tmp_path).get(("key",), Answer, compute)
