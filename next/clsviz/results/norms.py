@@ -73,7 +73,7 @@ def norms(measured: Measured, experiment: Experiment, store: Results) -> Result:
         try:
             line = lines.fit(used["length"], used["norm"], clusters, groups)
             if line.n_clusters >= FEW:
-                curve = _curve(measured, experiment, used[:MOST], clusters[:MOST], store)
+                curve = _curve(measured, experiment, used, clusters, groups, store)
                 spread = _spread(used[:MOST], clusters[:MOST])
             verdict = verdict_of(line, curve, spread)
         except Undefined as error:
@@ -161,11 +161,17 @@ def _curve(
     experiment: Experiment,
     used: "pd.DataFrame",
     clusters: NDArray[np.intp],
+    groups: NDArray[Any] | None,
     store: Results,
 ) -> Curve:
     view = experiment.length_cutoff, experiment.layer, experiment.pooling, experiment.unit
     key = "curve", VERSION, measured.key, len(measured.norms), *view
-    return store.get(key, Curve, lambda: curves.fit(used["length"], used["norm"], clusters))
+
+    def fit() -> Curve:
+        columns = used["length"][:MOST], used["norm"][:MOST], clusters[:MOST]
+        return curves.fit(*columns, None if groups is None else groups[:MOST])
+
+    return store.get(key, Curve, fit)
 
 
 def _spread(used: "pd.DataFrame", clusters: NDArray[np.intp]) -> Spread | None:
@@ -211,6 +217,8 @@ def _facts(
         facts.append(Fact("curve_r_squared", "curve", curve.r2, None, "percent"))
     if spread is not None:
         facts.append(Fact("spread_ratio", "spread", spread.ratio, spread.interval, "times"))
+        share = by_length.extremes(used["length"][:MOST], used["norm"][:MOST])
+        facts.append(Fact("extremes_shorter", "short among extreme norms", share, None, "percent"))
     return (*facts, Fact("n_used", "sentences", len(used), form="count"))
 
 

@@ -16,12 +16,13 @@ def number(value: float) -> str:
         return DASH if math.isnan(value) else "∞" if value > 0 else "−∞"
     if value == 0:
         return "0"
-    decimals = 2 - math.floor(math.log10(abs(value)))
+    rounded = float(f"{value:.3g}")
+    decimals = 2 - math.floor(math.log10(abs(rounded)))
     if decimals > 6:
         significand, exponent = f"{value:.1e}".split("e")
         power = str(int(exponent)).translate(SUPERSCRIPTS)
         return f"{significand} × 10{power}".replace("-", "−")
-    return f"{round(value, decimals):,.{max(decimals, 0)}f}".replace("-", "−")
+    return f"{rounded:,.{max(decimals, 0)}f}".replace("-", "−")
 
 
 def percent(share: float) -> str:
