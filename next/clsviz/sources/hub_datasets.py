@@ -383,15 +383,20 @@ def declared(
     commit = repository.commit
     with hub.watching(limits.patience, lambda: progress(0, 1, "files")):
         try:
-            builder = datasets.load_dataset_builder(address, configuration or None, revision=commit)
+            try:
+                builder = datasets.load_dataset_builder(
+                    address, configuration or None, revision=commit
+                )
+            except ValueError:  # several configurations, or the card makes no sense
+                names = datasets.get_dataset_config_names(address, revision=commit)
+                if configuration or len(names) > 1:
+                    raise no_such(repository.name, "configuration", configuration, names) from None
+                raise
         except Exception as error:
             if known := hub.failure(error, repository.name, "dataset"):
                 raise known from error
             if isinstance(error, datasets.exceptions.DatasetNotFoundError):  # the Hub has it
                 raise hub.gated(repository.name, "dataset") from error
-            names = configuration_names(address, commit) if isinstance(error, ValueError) else []
-            if len(names) > 1 or (names and configuration):
-                raise no_such(repository.name, "configuration", configuration, names) from None
             return None
     if builder.name != "parquet":
         return None
@@ -401,18 +406,6 @@ def declared(
         for split, addresses in files.items()
     }
     return str(builder.config.name), splits
-
-
-def configuration_names(address: str, commit: str) -> list[str]:
-    """The configurations that a dataset declares; none where its card makes no sense."""
-    import datasets
-
-    try:
-        return list(datasets.get_dataset_config_names(address, revision=commit))
-    except Exception as error:
-        if known := hub.failure(error, address, "dataset"):
-            raise known from error
-        return []
 
 
 def no_such(repository: str, part: str, name: str, names: list[str]) -> ClsvizError:

@@ -123,53 +123,40 @@ def fetch(
     name: str, revision: str, is_untrained: bool, progress: Progress, patience: float
 ) -> Path:
     """The folder of a model in the Hub's cache, to which missing files are downloaded."""
-    import huggingface_hub
+    from huggingface_hub import try_to_load_from_cache
 
-    folder = cached(name, revision, is_untrained)
-    pipeline = huggingface_hub.try_to_load_from_cache(
-        name, "modules.json", revision=revision or None
-    )
-    if folder and pipeline is not None:
-        return folder
+    pipeline = try_to_load_from_cache(name, "modules.json", revision=revision or None)
+    config = try_to_load_from_cache(name, "config.json", revision=revision or None)
+    folder = None
+    with contextlib.suppress(ModelError, StopIteration):
+        root = next(Path(path).parent for path in (pipeline, config) if isinstance(path, str))
+        folder = root / nested_path(root)
+        check_files(folder, name, is_untrained)
+        if pipeline is not None:  # another program may not have looked for one
+            return folder
     try:
         return download(name, revision, is_untrained, progress, patience)
     except HubError:
-        if folder:  # by another program, which may not have looked for a pipeline
+        if folder:
             return folder
         raise
-
-
-def cached(name: str, revision: str, is_untrained: bool) -> Path | None:
-    """The folder of a model in the Hub's cache if all its files are there."""
-    import huggingface_hub
-
-    for file in ("modules.json", "config.json"):
-        found = huggingface_hub.try_to_load_from_cache(name, file, revision=revision or None)
-        if isinstance(found, str):
-            folder = Path(found).parent
-            folder /= nested_path(folder)
-            with contextlib.suppress(ModelError):
-                setting_files(folder, name)
-                if not is_untrained:
-                    weight_files(folder, name)
-                return folder
-    return None
 
 
 def download(
     name: str, revision: str, is_untrained: bool, progress: Progress, patience: float
 ) -> Path:
     """Downloads a model into the Hub's cache, and returns its folder there."""
-    listed = hub.open_repository(name, "model", revision, patience)
+    sizes = hub.open_repository(name, "model", revision, patience).sizes
 
     def load(paths: Sequence[str]) -> Path:
-        n_bytes = sum(listed.sizes.get(path, 0) for path in paths)
-        return load_files(name, revision, paths, n_bytes, progress, patience)
+        n_bytes = sum(sizes.get(path, 0) for path in paths)
+        with hub.reporting(name, "model", revision):
+            return load_files(name, revision, paths, n_bytes, progress, patience)
 
     below = Path()
     with contextlib.suppress(ModelError):  # where there is none, the cache notes it
         below /= nested_path(load(["modules.json"]))
-    paths = [path for path in listed.sizes if Path(path).parent == below]
+    paths = [path for path in sizes if Path(path).parent == below]
     settings = matching(paths, (*SETTINGS, TOKENIZER, *VOCABULARIES))
     weights = matching(paths, (WEIGHTS,)) or matching(paths, (INDEX, SHARDS))
     if not weights and not is_untrained:
@@ -202,10 +189,9 @@ def load_files(
     patience: float,
 ) -> Path:
     """Downloads files of one folder into the Hub's cache, and returns the folder there."""
-    import huggingface_hub
+    from huggingface_hub import hf_hub_download
 
-    n_arrived = 0
-    total = max(1, round(n_bytes / 10**6))
+    n_arrived, total = 0, max(1, round(n_bytes / 10**6))
 
     def check() -> None:
         progress(min(n_arrived // 10**6, total), total, "MB")
@@ -217,18 +203,10 @@ def load_files(
         check()
 
     bar: Any = functools.partial(Arrivals, arrive)
-    with hub.watching(patience, check) as renew, hub.reporting(name, "model", revision):
-        found = [
-            huggingface_hub.hf_hub_download(
-                name,
-                path,
-                revision=revision or None,
-                etag_timeout=patience,
-                tqdm_class=bar,
-            )
-            for path in paths
-        ]
-    return Path(found[-1]).parent
+    with hub.watching(patience, check) as renew:
+        for path in paths:
+            file = hf_hub_download(name, path, revision=revision or None, tqdm_class=bar)
+    return Path(file).parent
 
 
 def nested_path(folder: Path) -> str:
@@ -275,6 +253,13 @@ def check_encoder(path: Path, name: str) -> None:
             f"{quote(name)} is a decoder, which has no [CLS] vector.",
             "Choose an encoder, such as google-bert/bert-base-uncased.",
         )
+
+
+def check_files(folder: Path, name: str, is_untrained: bool) -> None:
+    """Raises ModelError where a file of a model is missing or damaged."""
+    setting_files(folder, name)
+    if not is_untrained:
+        weight_files(folder, name)
 
 
 def weight_files(folder: Path, name: str) -> list[Path]:

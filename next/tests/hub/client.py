@@ -24,7 +24,7 @@ def find(name: str, seed: int = 0) -> Weights:
     return models.find(name, Path(), seed, patience=PATIENCE)
 
 
-def draw(root: Path, corpus: str, **settings: object) -> Corpus:
+def draw(root: Path, corpus: str, **settings: Any) -> Corpus:
     limits = Limits(**(SMALL | settings.pop("limits", {})))
     return hub_datasets.draw(Experiment(corpus=corpus, **settings), root, limits=limits)
 

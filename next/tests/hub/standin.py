@@ -198,13 +198,9 @@ class Handler(BaseHTTPRequestHandler):
         self, parts: list[str], query: dict[str, list[str]], body: bytes
     ) -> tuple[int, bytes, dict[str, str]]:
         if parts[0] == "cdn":
-            files = (
-                f
-                for r in self.hub.repositories.values()
-                for c in r.commits.values()
-                for f in c.values()
-            )
-            return self._content(next(file for file in files if file.sha256 == parts[1]), {})
+            commits = [c for r in self.hub.repositories.values() for c in r.commits.values()]
+            held = [file for commit in commits for file in commit.values()]
+            return self._content(next(file for file in held if file.sha256 == parts[1]), {})
         if parts == ["api", "agent-harnesses"]:
             return as_json({"standardEnvVars": [], "harnesses": {}})
         is_api = parts[0] == "api"
