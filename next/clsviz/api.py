@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from clsviz.errors import CorpusError
+from clsviz.errors import CorpusError, SettingError
 from clsviz.experiment import Experiment, Pooling, Precision, Segmentation, Unit
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import Measured, Prepared
@@ -83,6 +83,9 @@ def measure_experiment(
 
     texts: sentences, which take the place of the corpus.
     """
+    if experiment.probe_size != Experiment.probe_size:
+        reason = f"probe_size is {experiment.probe_size:,}, and norms take the whole sample."
+        raise SettingError(reason, "Leave it out.")
     root = default_store() if store is None else Path(store)
     weights = models.find(experiment.model, root, experiment.seed, progress)
     if texts is None:

@@ -83,7 +83,7 @@ def _experiment(options: dict[str, Any]) -> Experiment:
         address = urlsplit(link)
         pairs = parse_qsl(address.query or address.path.lstrip("?"))
         names = {field.name for field in fields(Experiment)}
-        settings = {name: text for name, text in pairs if name in names}
+        settings = {name: text for name, text in pairs if name in names - {"probe_size"}}
         if not settings:
             raise SettingError("The link of --query has no settings.", "Copy the whole address.")
     return Experiment.parse({**settings, **options})

@@ -3,9 +3,13 @@
 from pathlib import Path
 
 import pytest
+
 from clsviz.sources.models import Weights
 
-WORDS = "the a cat dog bird sees hears sings small green old runs in on garden house and or".split()
+WORDS = (
+    *("the", "a", "cat", "dog", "bird", "sees", "hears", "sings", "small", "green"),
+    *("old", "runs", "in", "on", "garden", "house", "and", "or"),
+)
 
 
 @pytest.fixture(scope="session")

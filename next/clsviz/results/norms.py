@@ -230,8 +230,8 @@ def _picture(
     norm = f"Norm of the {POOLINGS[experiment.pooling]} after layer {layer}"
     labels = {"x": f"Sentence length ({experiment.unit})", "y": norm.replace("the [CLS]", "[CLS]")}
     picture: dict[str, Any] = {"labels": labels}
-    if len(used):
-        bands = by_length.bands(used["length"][:MOST], used["norm"][:MOST])
+    bands = by_length.bands(used["length"][:MOST], used["norm"][:MOST])
+    if len(bands.n) > 1:
         middles = (bands.first + bands.last) / 2
         picture["bands"] = {
             "lengths": middles,

@@ -1,0 +1,108 @@
+import json
+import shlex
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from clsviz import api, cli
+
+
+@pytest.fixture
+def run(tmp_path: Path, tiny_model: Path, corpus_file: Path, capsys: pytest.CaptureFixture[str]):
+    """Runs `measure` on the tiny model and corpus; returns its status, output and errors."""
+
+    def command(*words: str, is_whole: bool = False) -> tuple[int, str, str]:
+        usual = ["measure", "--model", str(tiny_model), "--corpus", str(corpus_file)]
+        usual += ["--store", str(tmp_path / "store")]
+        try:
+            status = cli.main([*([] if is_whole else usual), *words])
+        except SystemExit as exit_:
+            status = exit_.code
+        return status, *capsys.readouterr()
+
+    return command
+
+
+def test_files_are_written_in_the_format_of_their_name(run, tmp_path: Path) -> None:
+    names = ("table.csv", "table.parquet", "picture.png", "picture.svg", "picture.html")
+    for name in names[:2]:
+        assert run("--output", str(tmp_path / name))[0] == 0
+    for name in names[2:]:
+        assert run("--plot", str(tmp_path / name))[0] == 0
+    csv = pd.read_csv(tmp_path / "table.csv")
+    parquet = pd.read_parquet(tmp_path / "table.parquet")
+    assert list(csv["sentence"]) == list(parquet["sentence"])
+    assert {"n_tokens", "truncated", "is_used", "cls_0", "cls_2", "pooler"} <= set(parquet)
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (tmp_path / "picture.svg").read_text()[:1000]
+
+
+def test_a_link_gives_the_settings_and_flags_come_first(run) -> None:
+    link = "https://example.org/?layer=1&length_cutoff=20&sample_size=200&text=hello"
+    answer = json.loads(run("--query", link, "--layer", "2", "--json")[1])
+    assert (answer["layer"], answer["length_cutoff"], answer["sample_size"]) == (2, 20, 200)
+
+
+def test_text_says_the_question_the_answer_and_the_numbers(run) -> None:
+    status, output, errors = run()
+    assert (status, errors) == (0, "")
+    assert output.startswith("Does tiny encode a sentence’s length")
+    assert "R²" in output
+
+
+MISTAKES = {
+    "layer out of range": ["--layer", "9"],
+    "layer that is no number": ["--layer", "x"],
+    "sample too small": ["--sample-size", "0"],
+    "unknown pooling": ["--pooling", "max"],
+    "vector sample that changes nothing": ["--probe-size", "9"],
+    "missing file": ["--corpus", "missing.csv"],
+    "missing model": ["--model", "./missing"],
+    "odd model": ["--model", "http://example.org/model"],
+    "column of a text file": ["--column", "text"],
+    "unknown encoding": ["--encoding", "klingon"],
+    "split of a file": ["--split", "test"],
+    "unknown ending": ["--output", "table.xlsx"],
+    "missing folder": ["--output", "missing/table.csv"],
+    "unknown flag": ["--nonsense"],
+    "value that is missing": ["--seed"],
+    "link without settings": ["--query", "https://example.org/"],
+    "unknown command": ["measur"],
+    "no command": [],
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_one_line(name: str, run, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, output, errors = run(*MISTAKES[name], is_whole="command" in name)
+    assert (status, output) == (2, "")
+    assert errors.count("\n") == 1, errors
+    assert {path.name for path in tmp_path.iterdir()} <= {"store"}
+
+
+def test_an_error_of_ours_is_status_3_with_its_traceback(run, monkeypatch) -> None:
+    monkeypatch.setitem(cli.COMMANDS, "measure", lambda *_, **__: 1 / 0)
+    status, _, errors = run()
+    assert status == 3
+    assert "ZeroDivisionError" in errors
+
+
+def test_status_1_is_for_nothing_else(run, monkeypatch) -> None:
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(cli.COMMANDS, "measure", interrupt)
+    assert run()[0] == 130
+
+
+def test_the_command_of_a_result_repeats_it(run, corpus_file: Path, tiny_model: Path) -> None:
+    first = json.loads(run("--layer", "1", "--seed", "3", "--length-cutoff", "20", "--json")[1])
+    experiment = api.Experiment(
+        model=str(tiny_model), corpus=str(corpus_file), layer=1, seed=3, length_cutoff=20
+    )
+    command = api.measure_experiment(experiment, store=corpus_file.parent / "store").command
+    again = json.loads(run(*shlex.split(command)[1:], "--json", is_whole=True)[1])
+    del first["seconds"], again["seconds"]
+    assert first == again
