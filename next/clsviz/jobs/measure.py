@@ -15,7 +15,8 @@ from clsviz.sources.sampling import Sample
 from clsviz.store.chunks import MERGED, Chunks, n_sentences
 
 SLICE_SECONDS = 1.0
-FIRST_SLICE = 64
+FIRST_SLICE = 16
+"""Sentences whose time is not known yet: a large model takes half a minute for so many long ones."""
 
 GROWTH = 1.5
 """A result is published with so many times the sentences of the last: pages are drawn for it."""

@@ -19,8 +19,8 @@ T = TypeVar("T")
 LOADING_SECONDS = 600.0
 """Far more than loading takes; a process that needs more hangs."""
 
-HUNG_SECONDS = 120.0
-"""At least so long a slice may take."""
+HUNG_SECONDS = 300.0
+"""Far more than a slice takes."""
 
 IDLE_SECONDS = 600
 """After so long without work the process ends, and its memory is free."""

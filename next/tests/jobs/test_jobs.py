@@ -3,6 +3,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+
 from clsviz.errors import CorpusError
 from clsviz.jobs import jobs as module
 from clsviz.jobs.jobs import Job, Jobs, Steps

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from clsviz.errors import ModelError, StoreError
 from clsviz.experiment import Experiment
 from clsviz.jobs import measure as module
@@ -91,9 +92,10 @@ def test_slices_are_merged(
     prepared: Prepared, experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MERGED", 2)
-    monkeypatch.setattr(module, "SLICE_SECONDS", 0.0)  # of 64 sentences each
+    monkeypatch.setattr(module, "SLICE_SECONDS", 0.0)  # the smallest slices
     job = run(prepared, experiment, tmp_path, InProcess())
-    assert len(list((tmp_path / job.result.key).iterdir())) == 2
+    n_slices = -(-250 // module.FIRST_SLICE)
+    assert len(list((tmp_path / job.result.key).iterdir())) == -(-n_slices // 2)
     again = run(prepared, experiment, tmp_path, Counting())
     np.testing.assert_array_equal(again.result.norms.cls, job.result.norms.cls)
 
