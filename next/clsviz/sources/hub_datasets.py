@@ -226,23 +226,24 @@ def read_rounds(
     files = Files(split.repository, progress, limits)
     sizes = {path: split.repository.sizes[path] for path in split.paths}
     seed = experiment.seed
-    n_rounds = n_files_out = 0
+    n_rounds = 0
+    unread: set[str] = set()
     for number, window in enumerate(row_groups.windows(sizes, seed, limits.files_at_once)):
         footers = files.footers(sorted({part.path for part in window}))
         state = state or begin(split, footers, experiment)
-        parts = [
-            row_groups.groups_of(part, footers[part.path], state.column, seed)
-            for part in window
-            if part.path in footers
-        ]
-        parts = [part for part in parts if part]
-        n_files_out += len(window) - len(parts)
+        parts = []
+        for part in window:
+            footer = footers.get(part.path)
+            if footer and state.column in row_groups.text_leaves(footer):
+                parts.append(row_groups.groups_of(part, footer, state.column, seed))
+            else:
+                unread.add(part.path)
         order = row_groups.spread(parts, np.random.RandomState([seed, number]))
         for groups in row_groups.rounds(order, limits):
             n_rounds += 1
             if n_rounds > state.n_rounds:
                 texts = files.texts(groups, state.column)
-                state = dataclasses.replace(state, n_rounds=n_rounds, n_files_out=n_files_out)
+                state = dataclasses.replace(state, n_rounds=n_rounds, n_files_out=len(unread))
                 batch, state = cut(texts, state, seed)
                 yield batch, state
     if state:
@@ -392,6 +393,8 @@ def declared(
                 if configuration or len(names) > 1:
                     raise no_such(repository.name, "configuration", configuration, names) from None
                 raise
+        except SettingError:
+            raise
         except Exception as error:
             if known := hub.failure(error, repository.name, "dataset"):
                 raise known from error

@@ -79,10 +79,8 @@ def windows(sizes: dict[str, int], seed: int, files_at_once: int) -> Iterator[li
 
 
 def groups_of(part: Part, footer: pq.FileMetaData, column: str, seed: int) -> list[RowGroup]:
-    """The row groups of a part of a file; none where the file lacks the column of text."""
-    leaf = text_leaves(footer).get(column)
-    if leaf is None:
-        return []
+    """The row groups of a part of a file that has the column of text."""
+    leaf = text_leaves(footer)[column]
     # Groups are dealt at random, since a file may be sorted.
     order = np.random.RandomState([seed, footer.num_row_groups]).permutation(footer.num_row_groups)
     groups = []
@@ -158,7 +156,9 @@ class Files:
 
     def _footer(self, path: str) -> pq.FileMetaData:
         with self._open(path) as file:
-            return pq.read_metadata(file)
+            footer = pq.read_metadata(file)
+        text_leaves(footer)  # raises where the schema is damaged
+        return footer
 
     def _texts(self, group: RowGroup, column: str) -> list[str | None]:
         self._check_size(group.n_bytes)

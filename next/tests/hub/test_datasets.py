@@ -179,16 +179,21 @@ def test_names_gates_and_renames(hub: Standin, run: Run, name: str, tmp_path: Pa
     assert len(sentences(run(client.draw, tmp_path, f"{name}-old"))) == 20
 
 
-@pytest.mark.parametrize("where", ["/api/*", "*/README.md", "*/tree/*", "*.parquet"])
 @pytest.mark.parametrize(
-    ("how", "reason"),
+    ("where", "how", "reason"),
     [
-        ("stall", "does not answer"),
-        ("stall midway", "does not answer"),
-        ("cut", "cannot be reached|does not answer"),
-        ("401", "does not serve|has no dataset"),
-        ("429", "does not serve .* now"),
-        ("500", "does not serve .* now"),
+        ("/api/*", "stall", "does not answer"),
+        ("*/tree/*", "stall", "does not answer"),
+        ("*/README.md", "stall midway", "does not answer"),
+        ("*.parquet", "stall midway", "does not answer"),
+        ("*/README.md", "cut", "does not answer"),
+        ("*.parquet", "cut", "cannot be reached"),
+        ("*/README.md", "401", r"has no dataset|\(401\)"),
+        ("*.parquet", "401", r"\(401\)"),
+        ("*/tree/*", "429", r"\(429\)"),
+        ("*.parquet", "429", r"\(429\)"),
+        ("*/tree/*", "500", r"\(500\)"),
+        ("*.parquet", "500", r"\(500\)"),
     ],
 )
 def test_failures_are_one_sentence_in_time(
