@@ -43,8 +43,9 @@ class Records:
         self._n_in_vain = 0
         end = rf"(?={re.escape(delimiter)}|\r?\Z)"
         self._closed = re.compile(rf'"((?:[^"]++|"")*+)"{end}')
-        # Marks that are not doubled, but no other field: "a "b" c"
-        self._sloppy = re.compile(rf'"((?:(?!{re.escape(delimiter)}")[^\n])*?)"{end}')
+        # A quotation whose marks are not doubled, but no other field: "a "b" c"
+        within = rf'[^"\n]*\s"(?:(?!{re.escape(delimiter)}")[^\n])*?'
+        self._sloppy = re.compile(rf'"({within})"{end}')
         self._open = re.compile(r'"(?:[^"]++|"")*+\Z')
         self._before_mark = re.compile(r'(?:[^"]++|"")*+')
         self._after_mark = re.compile(rf'"{end}')
@@ -68,8 +69,9 @@ class Records:
                 return row
             n = self._n_lines_to_end(record)
             record = "\n".join([record, *(self._ahead.popleft() for _ in range(n))])
-            literal = literal if n else opening
-            self._doubts["unclosed"] += not n
+            if not n:
+                literal = opening
+                self._doubts["unclosed"] += 1
 
     def _fields(self, record: str, literal: int) -> tuple[list[str], int]:
         """The fields, and the place of the mark that opens one without an end, else -1."""
@@ -78,9 +80,10 @@ class Records:
         while True:
             field = None
             if record.startswith('"', at) and at != literal:
-                field = self._closed.match(record, at) or self._sloppy.match(record, at)
+                field = self._closed.match(record, at)
                 if not field and self._open.match(record, at):
                     return row, at
+                field = field or self._sloppy.match(record, at)
             if field:
                 stop = field.end()
                 row.append(field[1].replace('""', '"'))
@@ -113,7 +116,8 @@ class Records:
                 is_swallowing = are_rows and self._n_delimiters > 0 and n >= FEWEST_SWALLOWED
                 if is_swallowing or not self._after_mark.match(line, mark):
                     break
-                self._doubts["doubtful"] += are_rows
+                if are_rows:
+                    self._doubts["doubtful"] += 1
                 return n
         self._n_in_vain += n
         return 0

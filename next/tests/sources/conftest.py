@@ -1,0 +1,28 @@
+"""Files of texts, written and read."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from clsviz.experiment import Experiment
+from clsviz.sources.corpora import Corpus, open_corpus
+
+Read = Callable[..., Corpus]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Writes a file and opens it as a corpus: read(name, content, setting=…)."""
+
+    def read(name: str, content: bytes | str, **settings: str) -> Corpus:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return open_corpus(Experiment(corpus=str(path), **settings), tmp_path / "store")
+
+    return read
+
+
+def texts(corpus: Corpus) -> list[str]:
+    sentences: list[str] = corpus.table["sentence"].to_pylist()
+    return sentences

@@ -1,0 +1,173 @@
+"""Corpora by name, their copies in the store, texts in memory, and samples."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from clsviz.errors import ClsvizError, CorpusError, SettingError
+from clsviz.experiment import Experiment
+from clsviz.sources import corpora, tables
+from clsviz.sources.sampling import draw, sample_of
+
+from .conftest import texts
+
+MIXED = ["one two", "", "  three ", None]
+
+
+@pytest.mark.parametrize("name", corpora.SHIPPED)
+def test_shipped_fingerprints_are_those_of_the_sentences(name: str, tmp_path: Path) -> None:
+    corpus = corpora.open_corpus(Experiment(corpus=name), tmp_path)
+    digest = corpora.Fingerprint()
+    digest.add(corpus.table["sentence"])
+    assert corpus.fingerprint == str(digest)
+
+
+def test_fingerprints_do_not_depend_on_pieces() -> None:
+    column = pa.chunked_array([["ab", "", "c"], ["ä"]], pa.large_string())
+    pieces = pa.chunked_array([column.slice(0, 1).combine_chunks(), *column.slice(1).chunks])
+    digests = [corpora.Fingerprint() for _ in range(3)]
+    digests[0].add(column)
+    digests[1].add(pieces)
+    digests[2].add(pa.chunked_array([["a", "b", "c", "ä"]], pa.large_string()))
+    assert str(digests[0]) == str(digests[1]) != str(digests[2])
+
+
+@pytest.mark.parametrize(
+    "setting", ["configuration", "split", "column", "encoding", "segmentation"]
+)
+def test_shipped_corpora_have_no_settings(setting: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match=setting):
+        corpora.open_corpus(Experiment(**{setting: "lines"}), tmp_path)
+
+
+def test_the_first_sample_imports_nothing_heavy() -> None:
+    program = """
+import sys
+from pathlib import Path
+from clsviz.experiment import Experiment
+from clsviz.sources.sampling import draw
+draw(Experiment(), Path("nowhere")).sentences(0, 100)
+print(*sorted({"pandas", "datasets", "sklearn", "scipy", "torch"} & set(sys.modules)))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split() == []
+
+
+def test_a_file_is_read_once_and_again_when_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Path] = []
+    original = tables.open_table
+    monkeypatch.setattr(tables, "open_table", lambda *a: opened.append(a[0]) or original(*a))
+    path = tmp_path / "a.txt"
+    path.write_text("One\nTwo\n")
+    experiment = Experiment(corpus=str(path))
+    first, second = (corpora.open_corpus(experiment, tmp_path) for _ in range(2))
+    assert (texts(second), len(opened)) == (["One", "Two"], 1)
+    path.write_text("One\nTwo\nThree\n")
+    third = corpora.open_corpus(experiment, tmp_path)
+    assert (texts(third), len(opened)) == (["One", "Two", "Three"], 2)
+    assert first.fingerprint == second.fingerprint != third.fingerprint
+
+
+@pytest.mark.parametrize("damage", ["cut", "filled", "swapped", "empty", "fifo"])
+def test_damaged_copies_are_made_again(tmp_path: Path, damage: str) -> None:
+    path, other = tmp_path / "a.txt", tmp_path / "b.txt"
+    path.write_text("".join(f"Line {n}\n" for n in range(1000)))
+    other.write_text("Other\n")
+    experiment = Experiment(corpus=str(path))
+    fingerprint = corpora.open_corpus(experiment, tmp_path).fingerprint
+    (copy,) = (tmp_path / "corpora").iterdir()
+    content = copy.read_bytes()
+    corpora.open_corpus(Experiment(corpus=str(other)), tmp_path)
+    (swapped,) = set((tmp_path / "corpora").iterdir()) - {copy}
+    copy.unlink()
+    if damage == "fifo":
+        os.mkfifo(copy)
+    else:
+        filled = content[:2000] + bytes(100) + content[2100:]
+        contents = {"cut": content[:-50], "filled": filled, "swapped": swapped.read_bytes()}
+        copy.write_bytes(contents.get(damage, b""))
+    assert corpora.open_corpus(experiment, tmp_path).fingerprint == fingerprint
+
+
+def test_missing_files_and_pipes_are_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.txt")
+    for name in ("absent.txt", "pipe.txt", "nul\0.txt"):
+        with pytest.raises(ClsvizError):
+            corpora.open_corpus(Experiment(corpus=str(tmp_path / name)), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_file"),
+    [("python-docs", False), ("a/b", False), ("a/b.csv", True), ("./a", True), ("upload-x", True)],
+)
+def test_names_of_files_are_told_from_datasets(name: str, is_file: bool) -> None:
+    assert corpora.is_file(name) is is_file
+    assert corpora.is_on_hub(name) is (name == "a/b")
+
+
+@pytest.mark.parametrize(
+    ("source", "index"),
+    [
+        (MIXED, [0, 2]),
+        (tuple(MIXED), [0, 2]),
+        (np.array(MIXED, object), [0, 2]),
+        (pd.Series(MIXED, index=list("pqrs")), ["p", "r"]),
+        (pd.DataFrame({"n": range(4), "text": MIXED}, index=[7, 8, 9, 10]), [7, 9]),
+        (datasets.Dataset.from_dict({"text": [*MIXED, "x"]}).select([2, 0, 1]), [0, 1]),
+    ],
+)
+def test_texts_in_memory_keep_order_index_and_white_space(source: object, index: list) -> None:
+    corpus = corpora.from_texts(source, Experiment())
+    expected = ["one two", "  three "]
+    assert texts(corpus) == (expected[::-1] if isinstance(source, datasets.Dataset) else expected)
+    assert corpus.table["index"].to_pylist() == index
+    assert corpus.reading.caveats == (f"Rows without text, which are left out: {len(source) - 2}.",)
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("one text", "single string"),
+        ({"train": ["a"]}, "choose a split, such as “train”"),
+        (
+            datasets.DatasetDict({"test": datasets.Dataset.from_dict({"a": ["b"]})}),
+            "choose a split",
+        ),
+        (["a", 3], "Text 1, .*of type int"),
+        (["a", "\ud83d"], "Text 1, .*surrogate"),
+        ([], "empty"),
+        (["", " "], "empty"),
+        (pd.DataFrame({"n": [1, 2]}), "no text"),
+    ],
+)
+def test_what_is_no_list_of_texts_is_refused(source: object, reason: str) -> None:
+    with pytest.raises(CorpusError, match=f"(?i){reason}"):
+        corpora.from_texts(source, Experiment())
+
+
+def test_a_larger_sample_begins_with_the_smaller_one(tmp_path: Path) -> None:
+    small, large, other = (
+        draw(Experiment(sample_size=n, seed=seed), tmp_path)
+        for n, seed in ((9, 1), (99, 1), (9, 2))
+    )
+    assert small.sentences() == large.sentences(0, 9) != other.sentences()
+    rows = np.random.RandomState(1).permutation(len(large.corpus.table))[:99]
+    assert large.sentences(90, 99) == [texts(large.corpus)[row] for row in rows[90:]]
+
+
+def test_all_sentences_are_drawn_once() -> None:
+    names = [f"text {n}" for n in range(50)]
+    sample = sample_of(corpora.from_texts(names, Experiment()), Experiment(sample_size="all"))
+    assert sorted(sample.sentences()) == sorted(names)
+    assert sample.rows(3, 5)["index"].to_pylist() == sample.order[3:5].tolist()

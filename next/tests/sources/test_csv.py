@@ -1,0 +1,132 @@
+"""Tables with fields between delimiters, as programs and people write them."""
+
+import csv
+import io
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clsviz.errors import SettingError
+from clsviz.sources.csv_records import Records, find_layout
+
+from .conftest import Read, texts
+
+PLAIN = [f"{n},text number {n}" for n in range(1000)]
+QUOTED = [f'"{n}","text number {n}, at ease"' for n in range(1000)]
+
+
+def table(lines: list[str], changes: dict[int, str], header: str = "id,text") -> str:
+    return "\n".join([header, *(changes.get(n, line) for n, line in enumerate(lines))])
+
+
+@pytest.mark.parametrize(
+    ("changes", "n_unclosed"),
+    [
+        ({500: '500,"an odd mark'}, 1),
+        ({500: '500,"an odd mark', 700: '700,"another'}, 2),
+        ({500: '500,"an odd mark', 700: '700,another"'}, 1),
+        ({999: '999,"an odd mark'}, 1),
+        ({500: '500,an "odd mark', 501: '501,5" wide', 502: '502,"x" and "y"'}, 0),
+    ],
+)
+def test_marks_that_nothing_closes_swallow_no_rows(
+    read: Read, changes: dict[int, str], n_unclosed: int
+) -> None:
+    corpus = read("a.csv", table(PLAIN, changes))
+    rows = [changes.get(n, line).split(",")[1] for n, line in enumerate(PLAIN)]
+    assert texts(corpus) == rows
+    assert [caveat[-2] for caveat in corpus.reading.caveats] == [str(n_unclosed)] * (n_unclosed > 0)
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ('"500","not closed', '"not closed'),
+        ('"500",not opened"', 'not opened"'),
+        ('"500","he said "no" and left, to me"', 'he said "no" and left, to me'),
+        ('"500","he said ""no"",\nand left"', 'he said "no",\nand left'),
+        ('"500","all ""in marks"""', 'all "in marks"'),
+    ],
+)
+def test_one_odd_field_in_a_quoted_table_stays_in_its_row(read: Read, line: str, text: str) -> None:
+    rows = texts(read("a.csv", table(QUOTED, {500: line}, '"id","text"')))
+    assert len(rows) == 1000
+    assert rows[499:502] == ["text number 499, at ease", text, "text number 501, at ease"]
+
+
+def test_two_lines_that_may_be_one_text_are_doubtful(read: Read) -> None:
+    corpus = read("a.csv", table(PLAIN, {500: '500,"an odd mark', 501: '501,another"'}))
+    assert len(texts(corpus)) == 999
+    assert corpus.reading.caveats[0].endswith("is a mark missing? 1.")
+
+
+fields = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=8)
+
+
+@given(st.lists(st.tuples(fields, fields), min_size=1), st.sampled_from(",;\t|"))
+def test_tables_written_by_pythons_csv_come_back(rows: list[tuple[str, str]], mark: str) -> None:
+    file = io.StringIO()
+    csv.writer(file, delimiter=mark, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(rows)
+    doubts: Counter[str] = Counter()
+    records = Records(file.getvalue().removesuffix("\n").split("\n"), mark, 0, doubts)
+    assert list(records) == [list(row) for row in rows if "".join(row).strip()]
+    assert not doubts
+
+
+@given(st.text(st.sampled_from('ab,"\n'), max_size=60))
+def test_no_letter_of_any_text_is_lost(text: str) -> None:
+    records = Records(text.split("\n"), ",", 2, Counter())
+    letters = re.findall("[ab]", text)
+    assert re.findall("[ab]", "".join(map("".join, records))) == letters
+
+
+@pytest.mark.parametrize(
+    ("content", "column", "rows"),
+    [
+        ("id;text\n1;one, two, three\n2;four", "text", ["one, two, three", "four"]),
+        ("id\ttext\n1\tone, two\n2\tfour", "text", ["one, two", "four"]),
+        ("sep=|\nid|text\n1|one, two", "text", ["one, two"]),
+        ("Report of May\n\nid,text\n1,one two\n2,four", "text", ["one two", "four"]),
+        (
+            "text\none, two\nfour\nfive, six, seven",
+            "text",
+            ["one, two", "four", "five, six, seven"],
+        ),
+        ("id,text\n1,one, two\n\n2,four", "text", ["one, two", "four"]),
+        (",text\r\n1,one \r\n2,four\r\n", "text", ["one ", "four"]),
+        ("id,text\r1,one\r2,four", "text", ["one", "four"]),
+        ("id,text\n1,o\0ne\n2,four", "text", ["o\0ne", "four"]),
+        ("text,text\none,x\ntwo,y", "text", ["one", "two"]),
+    ],
+)
+def test_layouts_of_people_are_read(read: Read, content: str, column: str, rows: list[str]) -> None:
+    corpus = read("a.csv", content)
+    assert (corpus.reading.column, texts(corpus)) == (column, rows)
+
+
+def test_rows_of_other_widths_are_counted(read: Read) -> None:
+    corpus = read("a.csv", "id,text\n1,one\n2\n3,four, five\n4,six")
+    assert texts(corpus) == ["one", "four, five", "six"]
+    assert [caveat[-3:] for caveat in corpus.reading.caveats] == [" 1.", " 2."]
+
+
+def test_a_column_that_begins_empty_is_taken(read: Read) -> None:
+    content = "note,reply\n" + "x,\n" * 5000 + "x,hello there\n"
+    for settings in ({}, {"column": "reply"}):
+        assert texts(read("late.csv", content, **settings)) == ["hello there"]
+
+
+def test_other_columns_come_along_and_are_named(read: Read) -> None:
+    corpus = read("a.csv", "id,title,text\n1,One,hello\n2,Two," + "word " * 250)
+    assert corpus.reading.columns == ("title",)
+    assert corpus.table.column_names == ["sentence", "id", "title"]
+    with pytest.raises(SettingError, match="nope"):
+        read("a.csv", "id,text\n1,hello\n", column="nope")
+
+
+def test_names_of_columns_are_unique() -> None:
+    layout = find_layout(["a,,a,a"])
+    assert layout.header == ("a", "column 2", "a (2)", "a (3)")

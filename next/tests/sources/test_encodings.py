@@ -1,0 +1,96 @@
+"""Text is read in the encoding that it was written in, or the reading names another and why."""
+
+import gzip
+
+import pytest
+
+from clsviz.errors import CorpusError, SettingError
+from clsviz.sources import text_files
+
+from .conftest import Read, texts
+
+TEXTS = {
+    "cp1254": "Şişli'de güneşli bir gün yaşıyoruz.\nBugün işe geç kaldım çünkü yağmur yağıyordu.",
+    "cp1250": "Příliš žluťoučký kůň úpěl.\nMůžete mi prosím říct, kolik je hodin?",
+    "cp1250 ": "Copiii învaţă să citească şi să scrie.\nAm cumpărat pâine, lapte şi brânză.",
+    "cp1250  ": "A gyerekek énekelnek.\nHétfőn hűvös, esős idő volt a hegyekben.",
+    "iso8859_2": "Wczoraj poszedłem do sklepu kupić chleb.\nZażółć gęślą jaźń.",
+    "cp1257": "Vakar nuėjau į parduotuvę.\nVaikai žaidžia sode už namo, kur žydi gėlės.",
+    "cp1251": "Вчера я ходил в магазин.\nНе могли бы вы сказать, который час?",
+    "koi8-r": "Вчера я ходил в магазин.\nНе могли бы вы сказать, который час?",
+    "cp1253": "Χθες πήγα στο μαγαζί να αγοράσω ψωμί.\nΜπορείτε να μου πείτε τι ώρα είναι;",
+    "cp1252": "Können Sie mir sagen, wie spät es ist?\n„Schöne Grüße“, sagte er – „bis später“.",
+    "cp1252 ": "L’été dernier, nous étions à la mer.\nLes élèves français aiment ça.",
+    "cp1252  ": "He said “hello” – and didn’t pay the £5.\nThe café’s naïve résumé.",
+    "cp1255": "אתמול הלכתי לחנות לקנות לחם.\nהילדים משחקים בגינה מאחורי הבית.",
+    "shift_jis": "昨日、パンを買いに店へ行きました。\n子供たちは庭で遊んでいます。",
+    "euc_jp": "昨日、パンを買いに店へ行きました。\n子供たちは庭で遊んでいます。",
+    "gb18030": "昨天我去商店买面包。\n孩子们在屋后的花园里玩耍。",
+    "big5": "昨天我去商店買麵包。\n孩子們在屋後的花園裡玩耍。",
+    "euc_kr": "어제 빵을 사러 가게에 갔습니다.\n지금 몇 시인지 말씀해 주시겠습니까?",
+}
+
+
+@pytest.mark.parametrize("encoding", TEXTS)
+def test_old_code_pages_are_told_apart(read: Read, encoding: str) -> None:
+    corpus = read("old.txt", TEXTS[encoding].encode(encoding.strip()))
+    assert texts(corpus) == TEXTS[encoding].split("\n")
+    assert any("is a guess" in caveat for caveat in corpus.reading.caveats)
+    assert corpus.reading.encoding in corpus.reading.caveats[-1]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-16-le", "utf-32-be"])
+def test_unicode_is_read_with_and_without_a_mark(read: Read, encoding: str) -> None:
+    assert texts(read("wide.txt", "Grüße an alle\nhere\n".encode(encoding))) == [
+        "Grüße an alle",
+        "here",
+    ]
+
+
+def test_a_setting_overrules_the_guess(read: Read) -> None:
+    corpus = read("ambiguous.txt", "þ".encode("cp1252"), encoding="cp1254")
+    assert texts(corpus) == ["ş"]
+    assert corpus.reading.encoding == "cp1254"
+    assert corpus.reading.caveats == ()
+
+
+@pytest.mark.parametrize("encoding", ["klingon", "hex", "rot13"])
+def test_encodings_that_python_lacks_are_refused(read: Read, encoding: str) -> None:
+    with pytest.raises(SettingError, match=encoding):
+        read("a.txt", "a", encoding=encoding)
+
+
+def test_damaged_utf8_stays_utf8_and_is_counted(read: Read) -> None:
+    corpus = read("damaged.txt", "zwölf Boxkämpfer\n".encode() * 4 + b"bad \xff\n")
+    assert texts(corpus) == ["zwölf Boxkämpfer"] * 4 + ["bad �"]
+    assert corpus.reading.encoding == "utf-8"
+    assert corpus.reading.caveats == ("Damaged characters, which are read as �: 1.",)
+
+
+def test_gzip_is_unpacked_and_a_cut_file_refused(read: Read) -> None:
+    packed = gzip.compress(b"One\nTwo\n")
+    assert texts(read("a.txt.gz", packed)) == ["One", "Two"]
+    with pytest.raises(CorpusError, match="not a complete gzip"):
+        read("b.txt.gz", packed[:-4])
+
+
+@pytest.mark.parametrize("content", [b"", b" \n\t\n", b"\0" * 50, bytes(range(256))], ids=range(4))
+def test_files_without_text_are_refused(read: Read, content: bytes) -> None:
+    with pytest.raises(CorpusError):
+        read("a.txt", content)
+
+
+def test_a_small_file_cannot_unpack_without_bound(
+    read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_files, "LARGEST_UNPACKED", 2**20)
+    with pytest.raises(CorpusError, match="when unpacked"):
+        read("bomb.txt.gz", gzip.compress(b"word\n" * 2**20))
+
+
+def test_a_line_that_fills_the_memory_is_refused(
+    read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_files, "LONGEST_LINE", 1000)
+    with pytest.raises(CorpusError, match="Line 2 "):
+        read("long.txt", "short\n" + "x" * 2 * 2**20)

@@ -1,0 +1,77 @@
+"""Near-duplicates."""
+
+import itertools
+import random
+import time
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.metrics import pairwise_distances
+
+from clsviz.sources import near_duplicates
+from clsviz.sources.near_duplicates import near_duplicates as find
+
+WORDS = "garden river stone lamp paper window bread winter summer music letter".split()  # noqa: SIM905
+LONG = " ".join(f"word{chr(97 + n)}" for n in range(26)) + " " + " ".join(WORDS)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "clusters"),
+    [
+        (["A cat.", "a  CAT!", "a dog", "a cat"], [0, 0, 1, 0]),
+        (["Page 1 of 2", "Page 17 of 3,000.5", "Page of"], [0, 0, 1]),
+        (["Où ça?", "ou ca", "?!", "!!", "?!"], [0, 0, 1, 2, 1]),
+        ([LONG, LONG.replace("lamp", "torch"), LONG.replace("lamp", "a b c")], [0, 0, 1]),
+        ([], []),
+    ],
+)
+def test_copies_and_those_nearly_so_are_found(sentences: list[str], clusters: list[int]) -> None:
+    assert find(sentences).tolist() == clusters
+
+
+def test_clusters_are_those_of_a_comparison_of_all_pairs() -> None:
+    rng = random.Random(0)
+    base = [" ".join(rng.choices(WORDS, k=rng.randint(5, 60))) for _ in range(60)]
+    changed = [
+        " ".join(w if rng.random() > 0.02 else "new" for w in text.split()) for text in base * 4
+    ]
+    sentences = list(dict.fromkeys(base + changed))
+    framed = [f"begin {text} end" for text in sentences]
+    pairs = CountVectorizer(ngram_range=(2, 2), binary=True).fit_transform(framed).toarray()
+    is_near = pairwise_distances(pairs.astype(bool), metric="jaccard") <= 0.1 + 1e-9
+    firsts: list[int] = []
+    for row in range(len(sentences)):
+        is_first = [first for first in range(row) if firsts[first] == first and is_near[row, first]]
+        firsts.append(is_first[0] if is_first else row)
+    assert len(set(firsts)) < len(sentences) - 30
+    assert find(sentences).tolist() == [sorted(set(firsts)).index(first) for first in firsts]
+
+
+def test_templates_do_not_merge() -> None:
+    people = ["Anna", "Ben", "Carl", "Dora", "Emil", "Fred", "Gina", "Hans"]
+    triples = itertools.permutations(people, 3)
+    sentences = ["{} gave {} a book, and then {} read it.".format(*triple) for triple in triples]
+    assert find(sentences).max() + 1 == len(sentences)
+
+
+def test_beyond_the_first_only_copies_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(near_duplicates, "MOST_COMPARED", 2)
+    assert find(["Page 1", "b", "Page 2", " page  1", "c", "B", "C"]).tolist() == [
+        0,
+        1,
+        2,
+        0,
+        3,
+        1,
+        3,
+    ]
+
+
+@pytest.mark.timeout(60)
+def test_sentences_of_three_words_in_all_take_seconds() -> None:
+    rng = np.random.default_rng(0)
+    sentences = [" ".join(rng.choice(["a", "b", "c"], 12)) for _ in range(5000)]
+    start = time.perf_counter()
+    find(sentences)
+    assert time.perf_counter() - start < 20

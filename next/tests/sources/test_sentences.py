@@ -1,0 +1,113 @@
+"""Sentences and paragraphs."""
+
+import itertools
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clsviz.sources.sentences import cut, is_wrapped, paragraphs
+
+from .conftest import Read, texts
+
+DIALOGUE = (
+    'He looked up. "It is late. We must go," he said. She wasn\'t sure. "Why?" she asked. '
+    '"The boys\' dog barked. \'Tis gone." He left. "Come!" It rained.'
+)
+SENTENCES = [
+    "He looked up.",
+    '"It is late.',
+    'We must go," he said.',
+    "She wasn't sure.",
+    '"Why?" she asked.',
+    "\"The boys' dog barked.",
+    "'Tis gone.\"",
+    "He left.",
+    '"Come!"',
+    "It rained.",
+]
+
+
+def quoted(text: str, opening: str, closing: str) -> str:
+    """The text with other quotation marks."""
+    marks = re.compile('"([^"]*)"').sub(f"{opening}\\1{closing}", text)
+    return marks.replace('"', closing)
+
+
+@pytest.mark.parametrize(
+    "marks", ['""', "“”", "''", "‘’", "„“", "‚‘", "«»", "»«", "‹›", ("« ", " »")]
+)
+def test_sentences_end_within_quotations_of_every_kind(marks: str) -> None:
+    text = quoted(DIALOGUE, *marks)
+    assert " ".join(cut(text)) == text
+    assert len(cut(text)) == len(SENTENCES)
+    assert [re.sub(r"\W", "", one) for one in cut(text)] == [
+        re.sub(r"\W", "", s) for s in SENTENCES
+    ]
+
+
+def test_marks_stay_with_their_sentences() -> None:
+    assert cut(DIALOGUE) == SENTENCES
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Mr. Smith lives at 5.5 Main St. in Rome.", 1),
+        ("Great film!<br /><br>I liked it.", 2),
+        ("One line\n\nAnother", 2),
+        ("small letters. they go on. so it is", 3),
+        ("L’été est là. C’est l’heure.", 2),
+        ("", 0),
+        (" \n ", 0),
+    ],
+)
+def test_texts_are_cut(text: str, sentences: int) -> None:
+    assert len(cut(text)) == sentences
+
+
+@given(st.text(st.sampled_from("aB1 .!?\n\"'“”‘’«»„<br>"), max_size=80))
+def test_nothing_is_lost_or_reordered(text: str) -> None:
+    without_breaks = re.sub(r"<br\s*/?>", "", text, flags=re.IGNORECASE)
+    assert re.sub(r"\s", "", "".join(cut(text))) == re.sub(r"\s", "", without_breaks)
+
+
+WRAPPED = """\
+It was a bright cold day in April, and the clocks were striking. The man
+slipped quickly through the glass doors of the house, though not quickly
+enough to prevent a swirl of gritty dust from entering along with him. He
+went up the stairs. At each landing the poster with the enormous face was
+gazing from the wall, and it was one of those pictures which are drawn so
+carefully that the eyes follow you about when you move.
+
+Inside the flat a fruity voice was reading out a list of figures. It had
+something to do with iron."""
+
+
+def test_wrapped_prose_is_joined_and_cut(read: Read) -> None:
+    corpus = read("book.txt", WRAPPED)
+    assert corpus.reading.segmentation == "sentences"
+    assert corpus.reading.n_texts == 2
+    assert texts(corpus) == re.split(r"(?<=\.)\s+", " ".join(WRAPPED.split()))
+
+
+def test_lines_that_are_sentences_stay_lines(read: Read) -> None:
+    lines = [f"This is remark number {n}, and it ends on its own line." for n in range(30)]
+    corpus = read("lines.txt", "\n".join(lines))
+    assert (corpus.reading.segmentation, texts(corpus)) == ("lines", lines)
+    assert not is_wrapped([line.lower() for line in lines])
+
+
+def test_paragraphs_end_at_blank_lines_wherever_pieces_do() -> None:
+    lines = ["", "one", " two", "", " ", "three", "four", ""]
+    for size in range(1, 9):
+        pieces = [lines[at : at + size] for at in range(0, 8, size)]
+        joined = itertools.chain.from_iterable(paragraphs(pieces))
+        assert list(joined) == ["one two", "three four"]
+
+
+def test_pieces_without_letters_are_counted(read: Read) -> None:
+    corpus = read("list.txt", "1. One is here. 2. Two. * * *\n" * 20, segmentation="sentences")
+    assert any(caveat.startswith("Pieces without letters") for caveat in corpus.reading.caveats)
+    assert all(re.search("[a-z]", text) for text in texts(corpus))

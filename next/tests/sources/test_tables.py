@@ -1,0 +1,144 @@
+"""JSON and Parquet."""
+
+import io
+import json
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clsviz.errors import CorpusError, SettingError
+from clsviz.sources import text_files
+from clsviz.sources.tables import Column, Json, text_columns
+from clsviz.sources.text_files import TextFile
+
+from .conftest import Read, texts
+
+CODE = ["def f(a):\n    return a\n", "a  =  1", "\tif (ok) {\n\t}\n", "x\r\ny "]
+
+
+def parquet(table: pa.Table, **options: object) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(table, file, **options)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.json", json.dumps(CODE)),
+        ("a.json", json.dumps([{"text": text, "n": 1} for text in CODE], indent=1)),
+        ("a.jsonl", "\n".join(json.dumps({"text": text}) for text in CODE)),
+        ("a.ndjson", "\n\n".join(map(json.dumps, CODE)) + "\n"),
+        ("a.parquet", parquet(pa.table({"n": range(4), "text": CODE}))),
+        ("a.parquet", parquet(pa.table({"text": pa.array(CODE).dictionary_encode()}))),
+        ("a.parquet", parquet(pa.table({"text": pa.array(CODE, pa.string_view())}))),
+        ("a.csv", "text\n" + "\n".join('"' + text.replace('"', '""') + '"' for text in CODE)),
+    ],
+)
+def test_texts_are_measured_as_given(read: Read, name: str, content: bytes | str) -> None:
+    assert texts(read(name, content)) == CODE
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "place"),
+    [
+        ("a.jsonl", '{"text": "a"}\n\n{"text": "half \\ud83d"}', "Line 3 .*surrogate .*ud83d"),
+        ("a.json", '["a", "half \\ud83d"]', "Value 2 .*surrogate"),
+        ("a.jsonl", '{"text": "a"}\n{"text": "b', "Line 2 .*not valid JSON"),
+        ("a.json", '["a",\n"b"\n"c"]', "Line 3 .*not valid JSON"),
+        ("a.jsonl", '{"text": "a"}\n[1]', "Line 2 .*neither"),
+        ("a.json", '["a", 1]', "Value 2 .*neither"),
+        ("a.jsonl", "[" * 100_000, "Line 1 .*not valid JSON"),
+        ("a.jsonl", '{"n": 1}', "no text"),
+    ],
+)
+def test_errors_of_json_name_the_place_and_the_cause(
+    read: Read, name: str, content: str, place: str
+) -> None:
+    with pytest.raises(CorpusError, match=place):
+        read(name, content)
+
+
+values = st.none() | st.integers(-(2**63), 2**63 - 1) | st.text()
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abc"), values), max_size=20))
+def test_json_written_by_python_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, object]]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "python.jsonl"
+    path.write_text("\n".join(map(json.dumps, [*rows, {"a": "end"}])))
+    batches = Json(TextFile(path, path.name, "utf-8", "\n", 0, False)).batches(Counter())
+    read = [row for batch in batches for row in batch.to_pylist()]
+    for row, expected in zip(read, rows, strict=False):
+        assert {k: v for k, v in row.items() if v is not None} == {
+            k: str(v) for k, v in expected.items() if v is not None
+        }
+    assert len(read) == len(rows) + 1
+
+
+def test_reports_over_any_cap_do_not_vanish(read: Read) -> None:
+    rows = [{"text": "word " * (24_000 if n % 10 == 0 else 40)} for n in range(50)]
+    corpus = read("a.jsonl", "\n".join(map(json.dumps, rows)))
+    assert len(texts(corpus)) == corpus.reading.n_texts == 50
+    assert max(map(len, texts(corpus))) > 100_000
+
+
+def test_numbers_and_times_of_parquet_come_along(read: Read) -> None:
+    table = pa.table({"text": ["a", None], "n": [1, 2], "vector": [[1.0], [2.0]]})
+    corpus = read("a.parquet", parquet(table))
+    assert corpus.table.to_pylist() == [{"sentence": "a", "n": "1"}]
+    assert corpus.reading.caveats == ("Rows without text, which are left out: 1.",)
+
+
+def test_repeated_texts_are_no_bomb(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = pa.array(np.zeros(10_000, np.int32))
+    content = parquet(pa.table({"text": pa.DictionaryArray.from_arrays(rows, ["a b " * 40])}))
+    assert len(texts(read("small.parquet", content))) == 10_000
+    monkeypatch.setattr(text_files, "LARGEST_UNPACKED", 2**20)
+    with pytest.raises(CorpusError, match="when unpacked"):
+        read("bomb.parquet", content)
+
+
+@pytest.mark.parametrize("damage", ["cut", "swapped"])
+def test_damaged_parquet_is_refused(read: Read, damage: str) -> None:
+    table = pa.table({"text": [f"text {n}" for n in range(5000)]})
+    content = bytearray(parquet(table, write_page_checksum=True))
+    content[2000:2100] = b"" if damage == "cut" else bytes(100)
+    with pytest.raises(CorpusError, match="damaged"):
+        read("a.parquet", bytes(content))
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a", "a.parquet.gz", "a.gz"])
+def test_other_endings_are_refused(read: Read, name: str) -> None:
+    with pytest.raises(CorpusError, match="ending"):
+        read(name, "text")
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "value"),
+    [
+        ("a.parquet", "encoding", "utf-8"),
+        ("a.parquet", "segmentation", "paragraphs"),
+        ("a.parquet", "split", "train"),
+        ("a.txt", "column", "text"),
+    ],
+)
+def test_settings_that_change_nothing_are_refused(
+    read: Read, name: str, setting: str, value: str
+) -> None:
+    content = parquet(pa.table({"text": ["a"]})) if name == "a.parquet" else "text"
+    with pytest.raises(SettingError):
+        read(name, content, **{setting: value})
+
+
+def test_likeliest_columns_are_those_of_known_names_then_of_long_texts() -> None:
+    lengths = {"id": 30, "body": 50, "notes": 500, "Text": 10}
+    columns = {name: Column(10, 10, 10 * length) for name, length in lengths.items()}
+    columns["numbers"] = Column(10, 0, 9000)
+    assert text_columns(columns) == ["Text", "body", "notes", "id"]
