@@ -22,11 +22,15 @@ from clsviz.experiment import Pooling, Precision
 from clsviz.measurements import Arrays
 from clsviz.sources.models import Weights
 
-TOKENS = {"cpu": 2048, "cuda": 131_072}
+TOKENS = {"cpu": 1024, "cuda": 131_072}
 """Tokens in a batch; on a CPU more fall out of its caches."""
 
-TOKENS_OF_THREAD = 512
-"""Tokens in a batch that a single thread computes: few, so that all threads end together."""
+FREED = 2**25 - 2**16
+"""Bytes, a little below 32 MiB: once a block of this size was freed, glibc keeps freed memory
+for the next batch, which takes a tenth less time (mallopt(3), M_MMAP_THRESHOLD)."""
+
+FEWEST_TOKENS = 256
+"""Tokens in the last batches of threads; smaller ones take more time for each token."""
 
 MOST_THREADS = 8
 """Threads that compute a batch each; more would wait for Python's lock."""
@@ -66,11 +70,12 @@ class Encoder:
             reason = "This processor has no products in bfloat16, which the fast precision takes."
             raise SettingError(reason, "Choose the exact one.")
         steps = pipeline.read(weights.folder)
-        self._tokenizer, model = load_model(weights, steps)
+        self.tokenizer, model = load_model(weights, steps)
         if self.device.type == "cuda":
             torch.backends.cuda.enable_cudnn_sdp(False)  # it plans each new shape for .1 s
+        torch.empty(FREED, dtype=torch.uint8)
         try:
-            passes = choose(model.to(self.device), self._tokenizer, precision)
+            passes = choose(model.to(self.device), self.tokenizer, precision)
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
@@ -79,13 +84,14 @@ class Encoder:
         self.n_layers = len(self.forward.flat) - 1
         self.width = len(self.forward.flat[-1])
         self.has_pooler = getattr(model, "pooler", None) is not None
-        self.max_length = self._tokenizer.max_length
+        self.max_length = self.tokenizer.max_length
         self.caveats = steps.caveats + caveats
         self._budget = TOKENS.get(self.device.type, TOKENS["cpu"])
         self._lock = threading.Lock()
-        n_threads = torch.get_num_threads()
-        n_batches = min(n_threads, MOST_THREADS)
-        self._pool = ThreadPoolExecutor(n_batches, "batch", _share, (n_threads // n_batches,))
+        n_cores = torch.get_num_threads()
+        self._n_threads = min(n_cores, MOST_THREADS) if self.device.type == "cpu" else 1
+        helpers = (n_cores // self._n_threads,)
+        self._pool = ThreadPoolExecutor(self._n_threads, "batch", _share, helpers)
 
     def run(self, sentences: Sequence[str], reduce: str) -> Arrays:
         """Measure sentences, in their order; reduce: a key of `REDUCERS`.
@@ -94,14 +100,17 @@ class Encoder:
         a sentence is not text, and ModelError where memory does not suffice or norms are not
         finite.
         """
-        ids = self._tokenizer.ids(sentences)
-        arrays = self._measure(ids, REDUCERS[reduce], self.forward)
-        n_tokens = np.array([len(row) for row in ids], np.int32)
+        ids = self.tokenizer.ids(sentences)
         error = np.full(len(ids), np.nan, np.float32)
-        if self.precision == "fast":
-            exact = self._measure(ids[:COMPARED], REDUCERS["norms"], self._exact)["cls"][:, -1]
-            error[:COMPARED] = np.abs(arrays["cls"][:COMPARED, -1] / exact - 1)
-        room = self.max_length - len(self._tokenizer.frame)
+        first = [self.tokenizer.framed(row) for row in ids[:COMPARED]]
+        if self.precision == "fast" and ids:
+            exact = self._pool.submit(self._run, REDUCERS["norms"], self._exact, first)
+        arrays = self._measure(ids, REDUCERS[reduce])
+        if self.precision == "fast" and ids:
+            last = exact.result()["cls"][:, -1].cpu().numpy()
+            error[:COMPARED] = np.abs(arrays["cls"][:COMPARED, -1] / last - 1)
+        n_tokens = np.array([len(row) for row in ids], np.int32)
+        room = self.max_length - len(self.tokenizer.frame)
         return {"n_tokens": n_tokens, "truncated": n_tokens > room, "error": error, **arrays}
 
     def vectors(
@@ -118,20 +127,19 @@ class Encoder:
         if pooling == "pooler" and not self.has_pooler:
             raise SettingError(f"{self.weights.label} has no pooler.", "Choose cls or mean.")
         measure = functools.partial(pooled, pooling=pooling, layer=layer)
-        return self._measure(self._tokenizer.ids(sentences), measure, self.forward)["vectors"]
+        return self._measure(self.tokenizer.ids(sentences), measure)["vectors"]
 
-    def _measure(self, ids: Sequence[Sequence[int]], measure: Measure, forward: Forward) -> Arrays:
+    def _measure(self, ids: Sequence[Sequence[int]], measure: Measure) -> Arrays:
         """What is measured of token ids, in their order."""
-        rows = [self._tokenizer.framed(row) for row in ids or [[]]]
+        rows = [self.tokenizer.framed(row) for row in ids or [[]]]
         lengths = np.array([len(row) for row in rows])
         order = np.argsort(-lengths, kind="stable")
-        is_parallel = self.device.type == "cpu" and forward.mixes_lengths
-        budget = TOKENS_OF_THREAD if is_parallel else self._budget
-        slices = _batches(lengths[order], budget, forward.mixes_lengths)
+        n_threads = self._n_threads if self.forward.mixes_lengths else 0
+        slices = _batches(lengths[order], self._budget, n_threads)
         batches = [[rows[i] for i in order[part]] for part in slices]
-        run = functools.partial(self._run, measure, forward)
+        run = functools.partial(self._run, measure, self.forward)
         with self._lock:
-            parts = list((self._pool.map if is_parallel else map)(run, batches))
+            parts = list((self._pool.map if n_threads > 1 else map)(run, batches))
         arrays = {
             name: torch.cat([part[name] for part in parts]).cpu().numpy() for name in parts[0]
         }
@@ -170,14 +178,20 @@ def _share(n_threads: int) -> None:
     threadpoolctl.threadpool_limits(n_threads, user_api="openmp")
 
 
-def _batches(lengths: NDArray[np.int64], budget: int, mixes: bool) -> Iterator[slice]:
-    """Slices of sorted lengths within a budget of tokens, of one length unless it mixes them."""
-    start = n_tokens = 0
-    for i, length in enumerate(lengths):
-        is_full = n_tokens + length > budget or (not mixes and length != lengths[start])
-        if i > start and is_full:
-            yield slice(start, i)
-            start, n_tokens = i, 0
-        n_tokens += length
-    if len(lengths):
-        yield slice(start, len(lengths))
+def _batches(lengths: NDArray[np.int64], budget: int, n_threads: int) -> Iterator[slice]:
+    """Slices of sorted lengths within a budget of tokens; the last ones are small.
+
+    n_threads: that compute a batch each, to end at about the same time; if 0, batches are of one
+    length.
+    """
+    ends = np.cumsum(lengths)
+    start = 0
+    while start < len(lengths):
+        before = ends[start] - lengths[start]
+        share = (ends[-1] - before) // n_threads if n_threads else budget
+        n_tokens = min(budget, max(share, FEWEST_TOKENS))
+        stop = max(start + 1, int(np.searchsorted(ends, before + n_tokens, "right")))
+        if not n_threads:
+            stop = min(stop, int(np.searchsorted(-lengths, -lengths[start], "right")))
+        yield slice(start, stop)
+        start = stop

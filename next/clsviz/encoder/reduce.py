@@ -37,19 +37,22 @@ def norms(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
     return _norms(forward, forward.cls(batch))
 
 
+def means(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
+    """The arrays of `Means` that take a model."""
+    cls, mean = _by_layer(forward, batch)
+    return {**_norms(forward, cls), "mean": _lengths(mean)}
+
+
 def vectors(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
     """The arrays of `Vectors` that take a model."""
-    cls, means = [], []
-    for layer in forward.tokens(batch):
-        cls.append(torch.cat([tokens[:, 0] for tokens in layer]))
-        means.append(torch.cat([tokens.mean(1) for tokens in layer]))
+    cls, mean = _by_layer(forward, batch)
     flat = [*forward.flat, forward.flat[-1]]
-    varying = [torch.where(f.isnan(), v, f) for v, f in zip([*cls, means[-1]], flat, strict=True)]
+    varying = [torch.where(f.isnan(), v, f) for v, f in zip([*cls, mean[-1]], flat, strict=True)]
     packed = _packed([*varying, *pool(forward.model, cls[-1])])
-    return {**_norms(forward, cls), "mean": _lengths(means), "vectors": packed}
+    return {**_norms(forward, cls), "mean": _lengths(mean), "vectors": packed}
 
 
-REDUCERS: dict[str, Measure] = {"norms": norms, "vectors": vectors}
+REDUCERS: dict[str, Measure] = {"norms": norms, "means": means, "vectors": vectors}
 
 
 def pooled(
@@ -72,6 +75,15 @@ def pool(model: Any, cls: Tensor) -> list[Tensor]:
         activation = getattr(model, "pooler_activation", None) or model.activation
         return [activation(pooler(cls))]
     return [pooler(cls[:, None])]
+
+
+def _by_layer(forward: Forward, batch: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+    """[CLS], and the mean over all tokens, after every layer, float32 (n, width) each."""
+    cls, mean = [], []
+    for layer in forward.tokens(batch):
+        cls.append(torch.cat([tokens[:, 0] for tokens in layer]))
+        mean.append(torch.cat([tokens.mean(1) for tokens in layer]))
+    return cls, mean
 
 
 def _norms(forward: Forward, cls: list[Tensor]) -> dict[str, Tensor]:
