@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -85,7 +86,7 @@ def is_file(name: str) -> bool:
     suffixes = tuple(f"{suffix}{packed}" for suffix in tables.SUFFIXES for packed in ("", ".gz"))
     is_path = name.startswith(("/", "./", "../", "~", "\\", uploads.PREFIX))
     return name not in SHIPPED and (
-        is_path or name.lower().endswith(suffixes) or Path(name).exists()
+        is_path or name.lower().endswith(suffixes) or os.path.isfile(name)
     )
 
 
@@ -108,8 +109,10 @@ def open_corpus(experiment: Experiment, root: Path, progress: Progress = silent)
     if name in SHIPPED:
         _refuse(experiment, "configuration", "split", "column", "encoding", "segmentation")
         return _shipped(name)
-    is_upload = name.startswith(uploads.PREFIX)
-    path = uploads.find(root, name) if is_upload else Path(name).expanduser()
+    if name.startswith(uploads.PREFIX):
+        path = uploads.find(root, name)
+    else:  # Path.expanduser raises for users that do not exist
+        path = Path(os.path.expanduser(name))
     return open_file(path, experiment, root, progress)
 
 

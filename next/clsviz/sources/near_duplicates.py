@@ -90,11 +90,11 @@ def _first_of_each(sets: Sequence[Sequence[tuple[str, str]]]) -> NDArray[np.intp
     for start in range(0, len(sets), BLOCK_ROWS):
         later, earlier = (prefixes[start : start + BLOCK_ROWS] @ transposed).nonzero()
         later = later + start
-        is_alike = (earlier < later) & (
+        is_candidate = (earlier < later) & (
             np.minimum(sizes[earlier], sizes[later])
             >= LEAST_SHARED * np.maximum(sizes[earlier], sizes[later]) - 1e-9
         )
-        later, earlier = later[is_alike], earlier[is_alike]
+        later, earlier = later[is_candidate], earlier[is_candidate]
         shared = members[later].multiply(members[earlier]).sum(axis=1)
         is_near = shared >= LEAST_SHARED * (sizes[later] + sizes[earlier] - shared) - 1e-9
         for row, first in sorted(

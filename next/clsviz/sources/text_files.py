@@ -189,8 +189,8 @@ def _find_encoding(path: Path, name: str, progress: Progress) -> tuple[str, bool
         n_valid += sum(map(len, re.findall(r"[^\0-\x7f�]+", text)))
         if n_damaged and len(sample) < SAMPLE_BYTES:
             lines = (rest + chunk).splitlines()
-            whole = lines[:-1] if chunk and len(lines) > 1 else lines
-            sample += b"\n".join(line for line in whole if not line.isascii()) + b"\n"
+            ended = lines[:-1] if chunk and len(lines) > 1 else lines
+            sample += b"\n".join(line for line in ended if not line.isascii()) + b"\n"
         rest = chunk[chunk.rfind(b"\n") + 1 :]
     if 2 * n_damaged <= n_valid:
         return "utf-8", False

@@ -102,18 +102,27 @@ def test_damaged_copies_are_made_again(tmp_path: Path, damage: str) -> None:
 
 def test_missing_files_and_pipes_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.txt")
-    for name in ("absent.txt", "pipe.txt", "nul\0.txt"):
+    with pytest.raises(CorpusError):
+        corpora.open_corpus(Experiment(corpus="~nobody/a.txt"), tmp_path)
+    for name in ("absent.txt", "pipe.txt", "x" * 300 + ".txt"):
         with pytest.raises(ClsvizError):
             corpora.open_corpus(Experiment(corpus=str(tmp_path / name)), tmp_path)
 
 
 @pytest.mark.parametrize(
     ("name", "is_file"),
-    [("python-docs", False), ("a/b", False), ("a/b.csv", True), ("./a", True), ("upload-x", True)],
+    [
+        ("python-docs", False),
+        ("a/b", False),
+        ("a/b.csv", True),
+        ("./a", True),
+        ("upload-x", True),
+        ("x" * 400, False),
+    ],
 )
 def test_names_of_files_are_told_from_datasets(name: str, is_file: bool) -> None:
     assert corpora.is_file(name) is is_file
-    assert corpora.is_on_hub(name) is (name == "a/b")
+    assert corpora.is_on_hub(name) is (not is_file and name != "python-docs")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from clsviz.sources.csv_records import Records, find_layout
 
 from .conftest import Read, texts
 
-PLAIN = [f"{n},text number {n}" for n in range(1000)]
+UNQUOTED = [f"{n},text number {n}" for n in range(1000)]
 QUOTED = [f'"{n}","text number {n}, at ease"' for n in range(1000)]
 
 
@@ -35,8 +35,8 @@ def table(lines: list[str], changes: dict[int, str], header: str = "id,text") ->
 def test_marks_that_nothing_closes_swallow_no_rows(
     read: Read, changes: dict[int, str], n_unclosed: int
 ) -> None:
-    corpus = read("a.csv", table(PLAIN, changes))
-    rows = [changes.get(n, line).split(",")[1] for n, line in enumerate(PLAIN)]
+    corpus = read("a.csv", table(UNQUOTED, changes))
+    rows = [changes.get(n, line).split(",")[1] for n, line in enumerate(UNQUOTED)]
     assert texts(corpus) == rows
     assert [caveat[-2] for caveat in corpus.reading.caveats] == [str(n_unclosed)] * (n_unclosed > 0)
 
@@ -58,7 +58,7 @@ def test_one_odd_field_in_a_quoted_table_stays_in_its_row(read: Read, line: str,
 
 
 def test_two_lines_that_may_be_one_text_are_doubtful(read: Read) -> None:
-    corpus = read("a.csv", table(PLAIN, {500: '500,"an odd mark', 501: '501,another"'}))
+    corpus = read("a.csv", table(UNQUOTED, {500: '500,"an odd mark', 501: '501,another"'}))
     assert len(texts(corpus)) == 999
     assert corpus.reading.caveats[0].endswith("is a mark missing? 1.")
 
