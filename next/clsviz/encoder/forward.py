@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -204,18 +205,33 @@ class FullBlock(Block):
         runs = zip(texts.split(qkv), texts.split(attended), texts.biases, strict=True)
         for products, result, bias in runs:
             heads = products.view(*products.shape[:2], 3, texts.n_heads, -1)
-            values = attend(heads.permute(2, 0, 3, 1, 4), bias)
-            result.copy_(values.transpose(1, 2).flatten(2))
+            result.copy_(attend(heads.permute(2, 0, 3, 1, 4), bias).flatten(2))
         return self.feed(x, attended)
 
 
 def attend(heads: Tensor, bias: Tensor | None) -> Tensor:
-    """Averages of values, (n, heads, length, width), from (3, n, heads, length, width)."""
+    """Averages of values, (n, length, heads, width), from (3, n, heads, length, width)."""
     if heads.device.type == "cpu" and heads.shape[3] <= SHORT:
-        heads = heads.float()
+        return _attend_short(heads.float(), bias)
     query, key, value = heads
     bias = None if bias is None else bias.to(query.dtype)
-    return functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
+    return functional.scaled_dot_product_attention(query, key, value, bias).transpose(1, 2)
+
+
+def _attend_short(heads: Tensor, bias: Tensor | None) -> Tensor:
+    """As `attend`, by NumPy, whose products take and give matrices as they lie in memory."""
+    query, key, value = heads.numpy()
+    n, n_heads, length, width = query.shape
+    averages = torch.empty(n, length, n_heads, width)
+    scores = torch.empty(length, n, n_heads, length)  # softmax is slow over such short rows
+    with np.errstate(all="ignore"):  # norms are checked in the end
+        np.matmul(key, query.swapaxes(2, 3), out=scores.permute(1, 2, 0, 3).numpy())
+        scores *= width**-0.5
+        if bias is not None:
+            scores += bias.permute(3, 0, 1, 2)
+        weights = scores.softmax(0).permute(1, 2, 3, 0).numpy()
+        np.matmul(weights, value, out=averages.transpose(1, 2).numpy())
+    return averages
 
 
 class ClsBlock(Block):
