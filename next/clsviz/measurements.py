@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,8 @@ from clsviz.experiment import Pooling
 Arrays = dict[str, NDArray[Any]]
 """What is measured of consecutive sentences, by name; the first axis of each is the sentences."""
 
-Kind = Literal["norms", "vectors"]
+Kind = Literal["norms", "means", "vectors"]
+"""A kind has the arrays of those before it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,17 +51,25 @@ class Norms:
 
 
 @dataclass(frozen=True, eq=False)
-class Vectors(Norms):
-    """Norms and vectors of n sentences.
+class Means(Norms):
+    """Norms of n sentences, also of the mean over all tokens.
 
     mean: float32 (n, n_layers + 1), L2 norm of the mean over all tokens, special ones included,
         after every layer.
+    """
+
+    mean: NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors(Means):
+    """Norms and vectors of n sentences.
+
     vectors: uint8 (n, n_layers + 2 or 3, width, 3): [CLS] after every layer, the mean after the
         last, and the pooler's output if there is one; each number is the upper three bytes of a
         float32, little-endian and rounded: its relative error is at most 2**-16.
     """
 
-    mean: NDArray[np.float32]
     vectors: NDArray[np.uint8]
 
     def of(self, pooling: Pooling, layer: int | None = None) -> NDArray[np.float32]:
@@ -80,3 +89,7 @@ class Vectors(Norms):
         bytes_of = np.zeros((*packed.shape[:2], 4), np.uint8)
         bytes_of[..., 1:] = packed
         return bytes_of.view("<f4")[..., 0].astype(np.float32, copy=False)
+
+
+FORMS: Final[dict[Kind, type[Norms]]] = {"norms": Norms, "means": Means, "vectors": Vectors}
+"""The class that holds each kind of measurement."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.worker import Runner
-from clsviz.measurements import FORMS, Arrays, Kind, Norms
+from clsviz.measurements import FORMS, Arrays, Kind, Means, Norms
 from clsviz.sources import models, sampling
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import Sample
@@ -16,7 +16,7 @@ from clsviz.store.chunks import MERGED, Chunks, n_sentences
 
 SLICE_SECONDS = 1.0
 FIRST_SLICE = 16
-"""Sentences whose time is not known yet: a large model takes half a minute for so many long ones."""
+"""Sentences whose time is not known yet: so many long ones take a large model half a minute."""
 
 GROWTH = 1.5
 """A result is published with so many times the sentences of the last: pages are drawn for it."""
@@ -34,16 +34,20 @@ class Prepared:
 class Measured:
     """The norms of the first `len(norms)` sentences of a sample, by one model.
 
-    key: the name under which they are stored. seconds: of measuring now, 0 if all were stored.
+    key: the name under which they are stored. n_new: sentences that were measured now, which took
+    so many seconds; the others were stored.
     is_complete: True if every sentence of the sample is measured.
+    means: norms of the mean of these sentences, where all of them are measured too.
     """
 
     key: str
     weights: Weights
     sample: Sample
     norms: Norms
+    n_new: int
     seconds: float
     is_complete: bool
+    means: Means | None = None
 
 
 def prepare(job: Job[Prepared], experiment: Experiment, root: Path) -> Steps:
@@ -81,7 +85,7 @@ def measure(
     measured = chunks.read(key, total)
     slices: list[Arrays] = []
     done = sum(map(n_sentences, measured))
-    published = 0
+    n_stored, published = done, 0
     size = FIRST_SLICE
     seconds = 0.0
     job.show(done, total, "sentences")
@@ -91,7 +95,9 @@ def measure(
         job.show(done, total, "sentences")
         if done and (done >= GROWTH * published or done == total):
             norms = FORMS[kind].from_chunks([*measured, *slices])
-            job.result = Measured(key, weights, sample, norms, seconds, done == total)
+            n_new = done - n_stored
+            means = _means(chunks, key.replace(kind, "means", 1), total) if done == total else None
+            job.result = Measured(key, weights, sample, norms, n_new, seconds, done == total, means)
             published = done
         if done == total:
             return
@@ -109,6 +115,13 @@ def measure(
             begin = done - sum(map(n_sentences, slices))
             measured.append(chunks.merge(key, begin, slices))
             slices = []
+
+
+def _means(chunks: Chunks, key: str, n: int) -> Means | None:
+    """The norms of means of n sentences, None where they are not all stored."""
+    stored = chunks.read(key, n)
+    is_complete = sum(map(n_sentences, stored)) == n
+    return Means.from_chunks(stored) if is_complete else None
 
 
 def measure_texts(

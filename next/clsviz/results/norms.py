@@ -164,7 +164,8 @@ def _curve(
     groups: NDArray[Any] | None,
     store: Results,
 ) -> Curve:
-    view = experiment.length_cutoff, experiment.layer, experiment.pooling, experiment.unit
+    layer = measured.norms.n_layers if experiment.layer is None else experiment.layer
+    view = experiment.length_cutoff, layer, experiment.pooling, experiment.unit
     key = "curve", VERSION, measured.key, len(measured.norms), *view
 
     def fit() -> Curve:
@@ -187,15 +188,24 @@ def _layers(
     clusters: NDArray[np.intp],
     groups: NDArray[Any] | None,
 ) -> list[dict[str, Any]]:
-    """R² of the line on the norm of [CLS] after every layer, None where there is no line."""
+    """R² of the line on the norm of [CLS] after every layer, and of pooler and mean after the last.
+
+    None where there is no line; vectors that are not measured are missing.
+    """
+    norms, means = measured.norms, measured.means
+    columns: dict[int | str, NDArray[np.float32]] = dict(enumerate(norms.cls.T))
+    if norms.pooler.shape[1]:
+        columns["pooler"] = norms.pooler[:, 0]
+    if means is not None:
+        columns["mean"] = means.mean[:, -1]
     layers = []
-    for layer in range(measured.norms.n_layers + 1):
+    for name, column in columns.items():
         try:
-            line = lines.fit(used["length"], used[f"cls_{layer}"], clusters, groups)
+            line = lines.fit(used["length"], column[used.index], clusters, groups)
             r2, interval = line.r2, list(line.r2_interval)
         except Undefined:
             r2, interval = None, None
-        layers.append({"layer": layer, "r_squared": r2, "r_squared_interval": interval})
+        layers.append({"layer": name, "r_squared": r2, "r_squared_interval": interval})
     return layers
 
 
@@ -218,7 +228,15 @@ def _facts(
     if spread is not None:
         facts.append(Fact("spread_ratio", "spread", spread.ratio, spread.interval, "times"))
         share = by_length.extremes(used["length"][:MOST], used["norm"][:MOST])
-        facts.append(Fact("extremes_shorter", "short among extreme norms", share, None, "percent"))
+        facts.append(
+            Fact(
+                "extremes_shorter",
+                "short sentences’ share of extreme norms",
+                share,
+                None,
+                "percent",
+            )
+        )
     return (*facts, Fact("n_used", "sentences", len(used), form="count"))
 
 
@@ -250,16 +268,11 @@ def _caveats(measured: Measured, experiment: Experiment, table: "pd.DataFrame") 
     corpus, n = measured.sample.corpus, len(measured.sample)
     n_truncated = int(table["truncated"].sum())
     asked = experiment.sample_size
-    is_mean = experiment.pooling == "mean"
     cases = [
         (n_truncated > 0, f"{counted(n_truncated)} longer than the model reads are left out."),
         (
-            asked != "all" and n < asked and not is_mean,
+            asked != "all" and n < asked,
             f"The corpus has {counted(n)}: the sample is all of them.",
-        ),
-        (
-            is_mean and asked != "all" and n < asked,
-            f"Mean-pooled vectors are those of the first {counted(n)} of the sample.",
         ),
         (len(table) > MOST, f"All but the line is computed from the first {counted(MOST)}."),
         (experiment.precision == "fast", _fast(measured)),

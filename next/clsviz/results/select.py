@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment, Unit
 from clsviz.jobs.measure import Measured
-from clsviz.measurements import Kind, Norms, Vectors
+from clsviz.measurements import Kind, Means, Norms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,7 @@ POOLINGS = {"cls": "[CLS]", "mean": "mean-pooled vector", "pooler": "pooler outp
 
 def kind_of(experiment: Experiment) -> Kind:
     """The kind of measurement that an experiment's norms are in."""
-    return "vectors" if experiment.pooling == "mean" else "norms"
+    return "means" if experiment.pooling == "mean" else "norms"
 
 
 def select(measured: Measured, experiment: Experiment) -> "pd.DataFrame":
@@ -72,5 +72,5 @@ def norms_of(norms: Norms, experiment: Experiment, label: str) -> NDArray[np.flo
         if not norms.pooler.shape[1]:
             raise SettingError(f"{label} has no pooler.", "Choose cls or mean as pooling.")
         return norms.pooler[:, 0]
-    matrix = norms.mean if isinstance(norms, Vectors) and is_mean else norms.cls
+    matrix = norms.mean if isinstance(norms, Means) and is_mean else norms.cls
     return matrix[:, layer]

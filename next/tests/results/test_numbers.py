@@ -42,7 +42,7 @@ def test_shares_are_never_rounded_to_none_or_all(share: float, text: str) -> Non
 def test_other_forms() -> None:
     assert [times(3.84), times(0.05), counted(1), counted(4993)] == [
         "3.8×",
-        "0.05×",
+        "0.0500×",
         "1 sentence",
         "4,993 sentences",
     ]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from clsviz.measurements import Arrays
 from clsviz.store.chunks import Chunks, join
 

@@ -3,9 +3,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+
 from clsviz.errors import StoreError
 from clsviz.store.results import Results
-from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False)
