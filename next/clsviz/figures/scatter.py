@@ -71,8 +71,9 @@ def norms(result: Result) -> "go.Figure":
     axes = picture.get("labels", {})
     data = [
         *([_density(lengths, norms, xs, ys)] if is_dense else []),
-        *_band(picture.get("bands")),
+        *_band(picture.get("bands"), "5–95%", SUMMARY, 0.1),
         _cloud(result, rows[points], lengths[points], norms[points]),
+        *_band(picture.get("line_band"), "95% interval of the line", LINE, 0.2),
         *lines,
         *_stars(typed),
         *_marginals(lengths, norms),
@@ -117,9 +118,7 @@ def strip(result: Result) -> "go.Figure":
     span = [0, 1.1 * max([0.01, *(share or 0 for share in shares)])]
     shape = layout(
         xaxis=axis("", type="category", tickangle=0, fixedrange=True, tickfont={"size": 11}),
-        yaxis=axis(
-            "R² by layer", span, tickformat=".1~%", nticks=3, fixedrange=True, showgrid=True
-        ),
+        yaxis=axis("R²", span, tickformat=".1~%", nticks=3, fixedrange=True, showgrid=True),
         dragmode=False,
         hovermode="x",  # the lowest bar can be clicked too
         bargap=0.25,
@@ -219,26 +218,18 @@ def _corner(text: str, *, is_left: bool, is_top: bool) -> Trace:
     }
 
 
-def _band(bands: Mapping[str, Any] | None) -> list[Trace]:
-    """The band from the 5th to the 95th percentile, below the points, as all that is not WebGL."""
-    if not bands:
+def _band(band: Mapping[str, Any] | None, name: str, colour: str, opacity: float) -> list[Trace]:
+    """The area between the low and the high end, below the points, as all that is not WebGL."""
+    if not band:
         return []
-    x = np.asarray(bands["lengths"], np.float32)
+    x = np.asarray(band["lengths"], np.float32)
     outline = {
         "x": np.concatenate([x, x[::-1]]),
-        "y": np.concatenate([bands["high"], bands["low"][::-1]]).astype(np.float32),
+        "y": np.concatenate([band["high"], band["low"][::-1]]).astype(np.float32),
     }
-    look = {"fill": "toself", "fillcolor": SUMMARY, "opacity": 0.1, "line": {"width": 0}}
-    return [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": "5–95%",
-            "hoverinfo": "skip",
-            **outline,
-            **look,
-        }
-    ]
+    look = {"fill": "toself", "fillcolor": colour, "opacity": opacity, "line": {"width": 0}}
+    trace = {"type": "scatter", "mode": "lines", "name": name, "hoverinfo": "skip"}
+    return [{**trace, **outline, **look}]
 
 
 def _stars(typed: Sequence[Mapping[str, Any]]) -> list[Trace]:
@@ -317,5 +308,7 @@ def _marginals(lengths: NDArray[np.int32], norms: NDArray[np.float32]) -> list[T
     }
     right = {"y": (norm_edges[:-1] + norm_edges[1:]) / 2, "x": n_norms, "xaxis": "x2"}
     right |= {"orientation": "h", "text": [counted(n) for n in n_norms.tolist()]}
-    hover = {"textposition": "none", "hovertemplate": "%{text}<extra></extra>"}
-    return [quiet | top | hover, quiet | right | hover]
+    hover = {"textposition": "none"}
+    on_top = {"hovertemplate": "length %{x:.0f}: %{text}<extra></extra>"}
+    at_right = {"hovertemplate": "norm %{y:.4~g}: %{text}<extra></extra>"}
+    return [quiet | top | hover | on_top, quiet | right | hover | at_right]

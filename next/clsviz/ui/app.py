@@ -11,10 +11,16 @@ PAGES: Final = Path(__file__).parent / "pages"
 
 STYLE: Final = Path(__file__).with_name("style.css")
 
+ICON: Final = str(Path(__file__).with_name("icon.svg"))
+"""A file, as browsers would ask the internet for an icon of a name."""
+
+LOGO: Final = str(Path(__file__).with_name("logo.svg"))
+
 
 def main() -> None:
     """Draw the dashboard for a visitor."""
-    st.set_page_config(page_title="clsviz", page_icon=":material/scatter_plot:", layout="wide")
+    st.set_page_config(page_title="clsviz", page_icon=ICON, layout="wide")
+    st.logo(LOGO, size="large")
     st.html(STYLE)
     page = st.navigation(
         [

@@ -11,10 +11,10 @@ from clsviz.results.result import Result
 def escape(text: str) -> str:
     """Text from a link, a corpus or a visitor, as Markdown that shows it and does nothing else.
 
-    A word joiner keeps addresses and :icons: from coming to life.
+    A word joiner keeps addresses from coming to life; numbers have none.
     """
     escaped = re.sub(r"([\\`*_{}\[\]<>&()#+\-.!|:$~])", r"\\\1", " ".join(text.split()))
-    return re.sub(r"(?<=[\w/@])(\\[:.])(?=\S)", "\\1\N{WORD JOINER}", escaped)
+    return re.sub(r"(?<=[\w/@])(\\[:.])(?=\S)(?!(?<=\d\\\.)\d)", "\\1\N{WORD JOINER}", escaped)
 
 
 def head(result: Result) -> None:
@@ -24,6 +24,12 @@ def head(result: Result) -> None:
     if result.advice:
         st.markdown(escape(f"→ {result.advice}"))
     st.caption(escape(result.numbers))
+
+
+def caveats(result: Result) -> None:
+    """The limits of the answer, in a quiet list."""
+    if result.caveats:
+        st.caption("\n".join(f"- {escape(caveat)}" for caveat in result.caveats))
 
 
 def error(error: Exception) -> None:

@@ -6,6 +6,7 @@ from typing import TypeVar
 import streamlit as st
 
 from clsviz.jobs.jobs import Job, Jobs
+from clsviz.results.numbers import counted, seconds
 from clsviz.ui import layout
 from clsviz.ui.server import session
 
@@ -17,20 +18,20 @@ PATIENCE_SECONDS = 0.5
 POLL_SECONDS = 0.5
 
 
-def require(jobs: Jobs, job: Job[T], what: str) -> T:
+def require(jobs: Jobs, job: Job[T], what: str, reason: str, height: int) -> T:
     """The result of a job as far as there is one; a bar follows it. Without one the page stops.
 
-    what: the work, as the bar names it: Measuring.
+    what: the work, as the bar names it: Measuring. reason: a sentence on the wait for it.
+    height: of the picture that comes, so that the page does not jump.
     """
     result = wait(job, PATIENCE_SECONDS)
     follow(jobs, job, what, result)
     if result is None:
         if job.is_active and not job.has_left(session()):
             ahead = jobs.ahead(job)
-            before = f" {ahead} before yours." if ahead else ""
-            st.info(
-                f"{what}: the first points are on their way.{before}", icon=":material/schedule:"
-            )
+            before = f" {counted(ahead, 'job')} of other visitors first." if ahead else ""
+            st.info(layout.escape(f"{reason}{before}"), icon=":material/schedule:")
+            st.skeleton(height)
         st.stop()
     return result
 
@@ -44,13 +45,13 @@ def wait(job: Job[T], seconds: float) -> T | None:
 
 
 def follow(jobs: Jobs, job: Job[T], what: str, visible: T | None) -> None:
-    """Show a job's progress in the sidebar while it is active, and its error on the page.
+    """Show a job's progress below the page while it is active, and its error on the page.
 
     visible: the result that the page shows; when there is a later one, it is drawn again.
     """
     has_left = job.has_left(session())
     if job.is_active and not has_left:
-        with st.sidebar:
+        with st.bottom:
             bar = st.fragment(_bar, run_every=POLL_SECONDS, key=f"job-{job.number}")
             bar(job, what, visible)
     elif job.error or job.is_cancelled or (has_left and job.is_active):
@@ -59,7 +60,11 @@ def follow(jobs: Jobs, job: Job[T], what: str, visible: T | None) -> None:
         else:
             st.info(f"{what} was cancelled.", icon=":material/cancel:")
         st.button(
-            "Measure", on_click=jobs.again, args=(job, session()), icon=":material/play_arrow:"
+            "Measure",
+            on_click=jobs.again,
+            args=(job, session()),
+            icon=":material/play_arrow:",
+            key=f"again-{job.number}",
         )
 
 
@@ -68,5 +73,23 @@ def _bar(job: Job[T], what: str, visible: T | None) -> None:
         st.rerun()
     share = job.done / max(job.total, 1)
     numbers = f": {job.done:,} of {job.total:,} {job.unit}" if job.total else "…"
-    st.progress(min(share, 1.0), f"{what}{numbers}")
-    st.button("Cancel", on_click=job.leave, args=(session(),), icon=":material/close:")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.progress(min(share, 1.0), f"{what}{numbers}{_remaining(job)}")
+        st.button(
+            "Cancel",
+            on_click=job.leave,
+            args=(session(),),
+            icon=":material/close:",
+            key=f"cancel-{job.number}",
+        )
+
+
+def _remaining(job: Job[T]) -> str:
+    """About how long a job still takes, by its pace since this session has followed it."""
+    number, began, done = st.session_state.setdefault("pace", (0, 0.0, 0))
+    now = time.monotonic()
+    if number != job.number or not done:  # the clock starts with the first sentences
+        st.session_state.pace = job.number, now, job.done
+    elif job.done > done:
+        return f", about {seconds((job.total - job.done) * (now - began) / (job.done - done))} left"
+    return ""

@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from clsviz.api import default_store
+from clsviz.experiment import Precision
 from clsviz.jobs.jobs import Jobs
 from clsviz.jobs.worker import Worker
 from clsviz.results.shipped import SHIPPED
@@ -20,7 +21,7 @@ class Server:
     """One for all sessions.
 
     root: the store's folder. fetch, model, analysis: jobs that download and read, that run models,
-    and that compute.
+    and that compute. speeds: of measuring, by precision, as `speed` notes them.
     """
 
     root: Path
@@ -30,6 +31,7 @@ class Server:
     worker: Worker
     chunks: Chunks
     results: Results
+    speeds: dict[Precision, float]
 
 
 @st.cache_resource(show_spinner=False)
@@ -44,6 +46,7 @@ def server() -> Server:
         worker=Worker(),
         chunks=Chunks(root, SHIPPED),
         results=Results(root, SHIPPED),
+        speeds={},
     )
 
 
@@ -51,6 +54,11 @@ def session() -> Hashable:
     """The name of this visitor's session among those that want a job."""
     name: str = _session()
     return name
+
+
+def is_at_this_machine() -> bool:
+    """True if the visitor is at the machine of the server, not even behind a proxy on it."""
+    return st.context.ip_address is None and "X-Forwarded-For" not in st.context.headers
 
 
 def _release(name: str) -> None:

@@ -3,6 +3,7 @@
 The entry script draws them, as widgets that a page binds lose their value on another page.
 """
 
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from clsviz.experiment import CHOICES, RANGES, Experiment, parse_setting
 from clsviz.sources import corpora, hub_datasets, uploads
 from clsviz.sources.models import MODELS
 from clsviz.ui import layout, typed
-from clsviz.ui.server import server
+from clsviz.ui.server import is_at_this_machine, server
 
 SETTINGS: Final = [field.name for field in fields(Experiment)]
 
@@ -60,7 +61,7 @@ def measurement_of(experiment: Experiment) -> tuple[object, ...]:
     return *source_of(experiment), experiment.precision, experiment.probe_size
 
 
-def change(name: str, value: str) -> None:
+def change(name: str, value: str | int) -> None:
     """Change a setting from a page, whose widgets are drawn after those of the settings."""
     st.session_state.setdefault("next", {})[name] = value
     st.session_state.refused = []
@@ -84,34 +85,33 @@ def _refused() -> list[str]:
 
 
 def _main_settings() -> None:
-    known = st.session_state.get("corpus", "")
     st.selectbox(
         "Model",
-        list(MODELS),
+        _options("model", MODELS),
         key="model",
         accept_new_options=True,
-        help="A model of the list, or an id of the Hugging Face Hub: owner/name, owner/name@revision.",
+        help="A model of the list, or an id of the Hugging Face Hub: owner/name@revision.",
         **BOUND,
     )
     st.selectbox(
         "Corpus",
-        list(dict.fromkeys([*CORPORA, *([known] if known else [])])),
+        _options("corpus", CORPORA),
         key="corpus",
         accept_new_options=True,
         help="A corpus of the list, or any dataset of the Hugging Face Hub.",
         **BOUND,
     )
-    st.file_uploader(
-        "Your own file",
-        FILES,
-        key="file",
-        on_change=_take_file,
-        help="Text, CSV, TSV, JSON, JSON lines or Parquet, also gzipped.",
-    )
+    with st.popover("Use your own file", icon=":material/upload_file:", width="stretch"):
+        st.file_uploader(
+            "Text, CSV, TSV, JSON, JSON lines or Parquet, also gzipped",
+            FILES,
+            key="file",
+            on_change=_take_file,
+        )
     left, right = st.columns(2)
     left.selectbox(
         "Sample size",
-        SAMPLE_SIZES,
+        _options("sample_size", SAMPLE_SIZES),
         SAMPLE_SIZES.index("5000"),
         key="sample_size",
         accept_new_options=True,
@@ -128,7 +128,7 @@ def _main_settings() -> None:
     )
     st.selectbox(
         "Layer",
-        LAYERS,
+        _options("layer", LAYERS),
         key="layer",
         accept_new_options=True,
         help="0 is the embedding output.",
@@ -161,6 +161,12 @@ def _other_settings() -> None:
         st.text_input(name.capitalize(), key=name, help=help_text, **BOUND)
 
 
+def _options(name: str, known: Iterable[str]) -> list[str]:
+    """The options that are known, and the value that the setting has, or the address."""
+    chosen = st.session_state.get(name) or st.query_params.get(name)
+    return list(dict.fromkeys([*known, *filter(None, [chosen])]))
+
+
 def _choice(label: str, name: str, help_text: str) -> None:
     options = CHOICES[name]
     st.segmented_control(
@@ -185,11 +191,12 @@ def _take_file() -> None:
 def _check_access(experiment: Experiment) -> None:
     """Raise SettingError where a link names a file, and the visitor is not at this machine."""
     name = experiment.corpus
-    is_here = st.context.ip_address is None
-    if corpora.is_file(name) and not name.startswith(uploads.PREFIX) and not is_here:
+    if is_at_this_machine():
+        return
+    if corpora.is_file(name) and not name.startswith(uploads.PREFIX):
         raise SettingError(f"{quote(name)} is a file of the server.", "Upload your file instead.")
     model = experiment.model.removeprefix("untrained:")
-    if model.startswith(("/", ".", "~")) and not is_here:
+    if model.startswith(("/", ".", "~")):
         raise SettingError(
             f"{quote(model)} is a folder of the server.", "Choose a model of the Hub."
         )

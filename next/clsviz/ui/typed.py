@@ -22,7 +22,8 @@ PARAMETER: Final = "text"
 MOST: Final = 20
 LONGEST: Final = 2000
 
-SECONDS: Final = 10.0
+PATIENCE_SECONDS: Final = 2.0
+"""The page waits so long; later the stars come with another redraw."""
 
 
 def show(weights: Weights, experiment: Experiment) -> list[dict[str, Any]]:
@@ -60,22 +61,19 @@ def show_measured(sentences: list[dict[str, Any]], result: Result) -> None:
     """Draw a line for each sentence: its length, its norm, and how it compares."""
     used = result.table[result.table["is_used"]]
     for own in sentences:
-        words = f"{own['length']:,} {result.about['unit']}, norm {own['norm']:.6g}"
+        words = f"{own['length']:,} {result.about['unit']}, norm {own['norm']:.5g}"
         rank = percentile(own["norm"], own["length"], used["norm"], used["length"])
         if own["truncated"]:
             words += ", of its beginning alone: it is longer than the model reads"
         elif rank is not None:
             words += f", which tops {percent(rank / 100)} of sentences about as long"
-        st.markdown(f":orange[★] {layout.escape(own['sentence'])}: {layout.escape(words)}")
+        st.markdown(f":orange[★] “{layout.escape(own['sentence'])}”: {layout.escape(words)}")
 
 
 def _measure(weights: Weights, experiment: Experiment, sentences: list[str]) -> Arrays | None:
-    """The measurements of sentences, or None where they fail or take too long, which is said."""
+    """The measurements of sentences, or None where they fail or are not in yet."""
     shared, kind = server(), kind_of(experiment)
     key = "typed", weights.fingerprint, experiment.precision, kind, tuple(sentences)
-    pending: Job[Arrays] | None = st.session_state.get("pending")
-    if pending is not None and pending.is_active:  # one for each session
-        pending.leave(session())
     job: Job[Arrays] = shared.model.ask(
         key,
         lambda job: measure_texts(job, weights, experiment, kind, sentences, shared.worker),
@@ -83,11 +81,10 @@ def _measure(weights: Weights, experiment: Experiment, sentences: list[str]) -> 
         model=weights.fingerprint,
         is_urgent=True,
     )
+    pending: Job[Arrays] = st.session_state.get("pending", job)
+    if pending is not job and pending.is_active:  # one for each session
+        pending.leave(session())
     st.session_state.pending = job
-    with st.spinner("Measuring your sentences…"):
-        arrays = progress.wait(job, SECONDS)
-    if job.error:
-        layout.error(job.error)
-    elif arrays is None:
-        st.caption("Your sentences wait for the model; they come when the page is drawn again.")
+    arrays = progress.wait(job, PATIENCE_SECONDS)
+    progress.follow(shared.model, job, "Measuring your sentences", arrays)
     return arrays

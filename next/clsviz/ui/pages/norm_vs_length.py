@@ -11,12 +11,18 @@ from clsviz.figures import scatter
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import Measured, Prepared, measure, prepare
 from clsviz.results.norms import answer, norms
+from clsviz.results.numbers import counted, seconds
 from clsviz.results.result import Result
 from clsviz.results.select import kind_of
-from clsviz.ui import cards, chart, layout, progress, share, sidebar, typed
+from clsviz.ui import cards, chart, layout, progress, share, sidebar, speed, typed
 from clsviz.ui.server import server, session
 
-HEIGHT, STRIP_HEIGHT = 480, 130
+HEIGHT, STRIP_HEIGHT = 480, 120
+
+READING = (
+    "A point is a sentence. Its norm is the vector’s size; "
+    "R² is the share of the differences between norms that the line accounts for."
+)
 
 ANSWER_SECONDS = 1.5
 """An answer that takes longer comes after the points."""
@@ -56,15 +62,30 @@ preparing: Job[Prepared] = shared.fetch.ask(
     lambda job: prepare(job, experiment, shared.root),
     session(),
 )
-prepared = progress.require(shared.fetch, preparing, "Preparing")
+prepared = progress.require(
+    shared.fetch,
+    preparing,
+    "Preparing",
+    "The server looks for the model, and reads the corpus.",
+    HEIGHT,
+)
+weights, n_sentences = prepared.weights, len(prepared.sample)
+duration = speed.estimate(speed.count_weights(weights.folder), n_sentences, experiment.precision)
+cost = f", about {seconds(duration)} in all" if duration else ""
 
 measuring: Job[Measured] = shared.model.ask(
     ("measure", kind, sidebar.measurement_of(experiment)),
     lambda job: measure(job, prepared, experiment, kind, shared.chunks, shared.worker),
     session(),
-    model=prepared.weights.fingerprint,
+    model=weights.fingerprint,
 )
-measured = progress.require(shared.model, measuring, "Measuring")
+measured = progress.require(
+    shared.model,
+    measuring,
+    "Measuring",
+    f"The server loads {weights.label}, and measures {counted(n_sentences)}{cost}.",
+    HEIGHT,
+)
 key = measured.key, len(measured.norms), experiment
 
 try:
@@ -73,6 +94,7 @@ except ClsvizError as error:
     layout.error(error)
     st.stop()
 if measured.is_complete:
+    speed.note(measured, experiment.precision)
     answering: Job[Result] = shared.analysis.ask(
         ("norms", *key),
         lambda job: answer(job, measured, experiment, shared.results),
@@ -101,8 +123,12 @@ with picture:
         table=measured.key,
     )
     cards.show_picked(result, picked)
+    st.caption(READING)
 with strip:
-    if strip_json:
+    st.caption("R² of the line after each layer; a click on a bar takes its layer")
+    if not strip_json:
+        st.space(STRIP_HEIGHT)
+    else:
         chart.show(
             strip_json,
             key="strip",
@@ -112,7 +138,7 @@ with strip:
             on_pick=choose_layer,
         )
 share.show(result, measured, sentences)
-for caveat in result.caveats:
-    st.caption(layout.escape(caveat))
+layout.caveats(result)
 cards.show_table(result)
 cards.show_method(result, measured)
+cards.show_original()

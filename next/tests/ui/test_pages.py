@@ -1,0 +1,260 @@
+"""The page, as its elements say it, with models that run in this process."""
+
+import html
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from streamlit.testing.v1 import AppTest
+
+from clsviz import api
+from clsviz.errors import ModelError
+from clsviz.experiment import Experiment, Precision
+from clsviz.jobs.worker import InProcess
+from clsviz.measurements import Arrays, Kind
+from clsviz.sources.models import Weights
+from clsviz.ui import layout
+
+APP = Path(__file__).parents[2] / "app.py"
+SECONDS = 60.0
+SMALL = {"sample_size": "40"}
+
+Visit = Callable[..., AppTest]
+
+
+class Runner(InProcess):
+    """Runs models, while its gate is open, and counts.
+
+    error: is raised instead, where there is one. texts: what was run, a list for each call.
+    """
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.gate.set()
+        self.error: Exception | None = None
+        self.n_loads = 0
+        self.texts: list[list[str]] = []
+
+    def load(self, weights: Weights, precision: Precision) -> None:
+        self.n_loads += 1
+        if self.error:
+            raise self.error
+        self.gate.wait(SECONDS)
+        super().load(weights, precision)
+
+    def run(
+        self, weights: Weights, precision: Precision, sentences: Sequence[str], kind: Kind
+    ) -> Arrays:
+        self.texts.append(list(sentences))
+        return super().run(weights, precision, sentences, kind)
+
+
+@pytest.fixture
+def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
+    """The runner of a new server with an empty store."""
+    runner = Runner()
+    monkeypatch.setattr("clsviz.ui.server.Worker", lambda: runner)
+    monkeypatch.setattr("clsviz.ui.sidebar.is_at_this_machine", lambda: True)
+    monkeypatch.setenv("CLSVIZ_STORE", str(tmp_path))
+    streamlit.cache_resource.clear()
+    yield runner
+    runner.gate.set()
+    streamlit.cache_resource.clear()
+
+
+@pytest.fixture
+def visit(runner: Runner, tiny_model: Path, corpus_file: Path) -> Visit:
+    """Open the page of a link; the tiny model and its corpus, where the link has no others."""
+
+    def visit(**link: str) -> AppTest:
+        page = AppTest.from_file(APP, default_timeout=SECONDS)
+        for name, text in {"model": str(tiny_model), "corpus": str(corpus_file), **link}.items():
+            page.query_params[name] = text
+        return page.run()
+
+    return visit
+
+
+def redraw(page: AppTest, until: Callable[[AppTest], object]) -> AppTest:
+    """Draw a page until something holds, as its bar would."""
+    end = time.monotonic() + SECONDS
+    while not until(page):
+        assert time.monotonic() < end, [page.main, page.exception]
+        time.sleep(0.05)
+        page.run()
+    return page
+
+
+def is_done(page: AppTest) -> bool:
+    """True if no bar follows a job."""
+    return not page.get("progress")
+
+
+def answer(tiny_model: Path, corpus_file: Path, store: Path, **settings: Any) -> list[str]:
+    """The verdict and the numbers, as Python's users get them."""
+    experiment = Experiment(model=str(tiny_model), corpus=str(corpus_file), **settings)
+    result = api.measure_experiment(experiment, store=store)
+    return [layout.escape(text) for text in (result.question, result.verdict, result.numbers)]
+
+
+def has(page: AppTest, question: str, verdict: str, numbers: str) -> bool:
+    head = [page.header[0].value, page.subheader[0].value]
+    return head == [question, verdict] and numbers in [caption.value for caption in page.caption]
+
+
+def test_a_page_waits_then_has_points_then_the_answer(
+    visit: Visit, runner: Runner, tiny_model: Path, corpus_file: Path, tmp_path: Path
+) -> None:
+    runner.gate.clear()
+    page = redraw(visit(), lambda page: page.info)
+    assert "300 sentences" in page.info[0].value
+    assert not page.header
+    runner.gate.set()
+    redraw(page, is_done)
+    assert has(page, *answer(tiny_model, corpus_file, tmp_path))
+    assert not page.exception
+    assert not page.error
+    assert not page.info
+
+
+def test_a_link_sets_the_page(
+    visit: Visit, tiny_model: Path, corpus_file: Path, tmp_path: Path
+) -> None:
+    settings = {"length_cutoff": 25, "layer": 1, "unit": "words", "sample_size": 200, "seed": 3}
+    page = redraw(visit(**{name: str(value) for name, value in settings.items()}), is_done)
+    assert has(page, *answer(tiny_model, corpus_file, tmp_path, **settings))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("length_cutoff", "1"),
+        ("sample_size", "many"),
+        ("layer", "-1"),
+        ("pooling", "max"),
+        ("colour", "red"),
+        ("model", "\x00"),
+    ],
+)
+def test_a_setting_that_a_link_cannot_have_is_refused_in_a_sentence(
+    visit: Visit, name: str, text: str
+) -> None:
+    page = visit(**{"sample_size": "40", name: text})
+    assert [name in warning.value.replace("\\", "") for warning in page.warning] == [True]
+    assert not page.exception
+
+
+@pytest.mark.parametrize(
+    ("link", "sentence"),
+    [
+        ({"layer": "7"}, "has layers 0 to 2"),
+        ({"pooling": "pooler", "layer": "1"}, "the pooler stands after the last one"),
+        ({"corpus": "./missing.txt"}, "missing.txt"),
+        ({"corpus": "upload-0123456789abcdef"}, "Upload it again"),
+        ({"model": "/missing/model"}, "/missing/model"),
+    ],
+)
+def test_what_cannot_be_measured_is_an_error_in_a_sentence(
+    visit: Visit, link: dict[str, str], sentence: str
+) -> None:
+    page = redraw(visit(**SMALL | link), lambda page: page.error)
+    assert sentence in page.error[0].value.replace("\\", "").replace("\N{WORD JOINER}", "")
+    assert not page.exception
+
+
+def test_files_of_the_server_are_closed_to_visitors(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clsviz.ui.sidebar.is_at_this_machine", lambda: False)
+    page = visit(**SMALL)
+    assert "of the server" in page.error[0].value
+    assert not page.header
+
+
+def test_what_failed_begins_again_by_measure_alone(visit: Visit, runner: Runner) -> None:
+    runner.error = ModelError("Tiny is broken.", "Choose another.")
+    page = redraw(visit(**SMALL), lambda page: page.error)
+    for _ in range(3):
+        page.run()
+    assert runner.n_loads == 1
+    runner.error = None
+    [again] = [button for button in page.button if button.label == "Measure"]
+    redraw(again.click().run(), is_done)
+    assert runner.n_loads == 2
+    assert page.header
+    assert not page.error
+
+
+def test_who_cancels_does_not_end_the_job_of_another(
+    visit: Visit, runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner.gate.clear()
+    monkeypatch.setattr("clsviz.ui.server._session", lambda: "first")
+    first = redraw(visit(**SMALL), lambda page: page.button)
+    monkeypatch.setattr("clsviz.ui.server._session", lambda: "second")
+    second = redraw(visit(**SMALL), lambda page: runner.n_loads)
+    monkeypatch.setattr("clsviz.ui.server._session", lambda: "first")
+    [cancel] = [button for button in first.button if button.label == "Cancel"]
+    cancel.click().run()
+    assert "cancelled" in first.info[0].value
+    assert is_done(first)
+    monkeypatch.setattr("clsviz.ui.server._session", lambda: "second")
+    assert not is_done(second.run())
+    runner.gate.set()
+    assert redraw(second, is_done).header
+    assert runner.n_loads == 1
+
+
+def test_a_typed_sentence_is_measured_once_and_stored_nowhere(
+    visit: Visit, runner: Runner, tmp_path: Path
+) -> None:
+    page = redraw(visit(**SMALL), is_done)
+    page.text_area(key="text").set_value("a *small* dog <b>sings</b>\n\nthe cat").run()
+    redraw(page, is_done)
+    for _ in range(3):
+        page.run()
+    typed = ["a *small* dog <b>sings</b>", "the cat"]
+    assert runner.texts.count(typed) == 1
+    lines = [line.value for line in page.markdown if "★" in line.value]
+    assert [layout.escape(text) in line for text, line in zip(typed, lines, strict=True)] == [
+        True,
+        True,
+    ]
+    assert not any(b"sings</b>" in file.read_bytes() for file in tmp_path.rglob("*.*"))
+
+
+def test_a_link_carries_typed_sentences(visit: Visit, runner: Runner) -> None:
+    page = redraw(visit(**SMALL, text="the old cat"), is_done)
+    assert page.text_area(key="text").value == "the old cat"
+    assert ["the old cat"] in runner.texts
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("R² 1.8%: low", r"R² 1\.8%\: low"),
+        (":smile: :material/bug:", r"\:smile\: \:material/bug\:"),
+        ("$x$ :red[y]", r"\$x\$ \:red\[y\]"),
+        ("www.a.b", "www\\.\u2060a\\.\u2060b"),
+        ("http://a.b", "http\\:\u2060//a\\.\u2060b"),
+        ("me@a.b", "me@a\\.\u2060b"),
+        ("# one\n- two", r"\# one \- two"),
+    ],
+)
+def test_what_markdown_of_streamlit_adds_is_escaped_too(text: str, escaped: str) -> None:
+    assert layout.escape(text) == escaped
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
+def test_no_markdown_survives(text: str) -> None:
+    rendered = MarkdownIt("commonmark").render(layout.escape(text))
+    expected = html.escape(" ".join(text.split()), quote=False).replace('"', "&quot;")
+    rendered = rendered.replace("\N{WORD JOINER}", "")
+    assert rendered == (f"<p>{expected}</p>\n" if expected else "")
