@@ -1,6 +1,6 @@
 """Norm vs length: the answer to whether the norm follows the length of the sentence."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -84,9 +84,9 @@ def norms(measured: Measured, experiment: Experiment, store: Results) -> Result:
         question=_question(measured, experiment),
         verdict=verdict,
         advice=advice,
-        facts=_facts(used, line, curve, spread),
+        facts=_facts(used, experiment.unit, line, curve, spread),
         details={"layers": layers},
-        picture=_picture(measured, experiment, used, curve),
+        picture=_picture(measured, experiment, used, line, curve),
         caveats=_caveats(measured, experiment, table),
         table=table,
         about=provenance.about(measured, experiment),
@@ -216,34 +216,48 @@ def _question(measured: Measured, experiment: Experiment) -> str:
 
 
 def _facts(
-    used: "pd.DataFrame", line: Line | None, curve: Curve | None, spread: Spread | None
+    used: "pd.DataFrame", unit: str, line: Line | None, curve: Curve | None, spread: Spread | None
 ) -> tuple[Fact, ...]:
     facts = []
     if line is not None:
         facts.append(Fact("r_squared", "R²", line.r2, line.r2_interval, "percent"))
-        facts.append(Fact("slope", "slope", line.slope, line.slope_interval))
-        facts.append(Fact("intercept", "intercept", line.intercept, is_quiet=True))
     if curve is not None:
         facts.append(Fact("curve_r_squared", "curve", curve.r2, None, "percent"))
     if spread is not None:
         facts.append(Fact("spread_ratio", "spread", spread.ratio, spread.interval, "times"))
-        share = by_length.extremes(used["length"][:MOST], used["norm"][:MOST])
-        facts.append(
+    facts.append(Fact("n_used", "sentences", len(used), None, "count"))
+    if line is not None:
+        lengths, norms = used["length"][:MOST], used["norm"][:MOST]
+        shorter = float((lengths < lengths.median()).mean())
+        quiet = [
+            Fact("slope", f"slope per {unit.removesuffix('s')}", line.slope, line.slope_interval),
+            Fact("intercept", "intercept", line.intercept),
+            Fact("norm_mean", "mean of the norms", line.norm_mean),
+            Fact("norm_sd", "standard deviation of the norms", line.norm_sd),
+            Fact("n_different", "different sentences", line.n_clusters, None, "count"),
+            Fact("shortest", f"shortest, in {unit}", int(used["length"].min()), None, "count"),
+            Fact("longest", f"longest, in {unit}", int(used["length"].max()), None, "count"),
             Fact(
                 "extremes_shorter",
-                "short sentences’ share of extreme norms",
-                share,
+                "shorter than the median, of the 1% lowest and 1% highest norms",
+                by_length.extremes(lengths, norms),
                 None,
                 "percent",
-            )
-        )
-    return (*facts, Fact("n_used", "sentences", len(used), form="count"))
+            ),
+            Fact("all_shorter", "shorter than the median, of all", shorter, None, "percent"),
+        ]
+        facts += [replace(fact, is_quiet=True) for fact in quiet]
+    return tuple(facts)
 
 
 def _picture(
-    measured: Measured, experiment: Experiment, used: "pd.DataFrame", curve: Curve | None
+    measured: Measured,
+    experiment: Experiment,
+    used: "pd.DataFrame",
+    line: Line | None,
+    curve: Curve | None,
 ) -> dict[str, Any]:
-    """Labels of the axes, medians and ranges by length, and the curve."""
+    """Labels of the axes, medians and ranges by length, the line's interval, and the curve."""
     layer = measured.norms.n_layers if experiment.layer is None else experiment.layer
     norm = f"Norm of the {POOLINGS[experiment.pooling]} after layer {layer}"
     labels = {"x": f"Sentence length ({experiment.unit})", "y": norm.replace("the [CLS]", "[CLS]")}
@@ -257,6 +271,10 @@ def _picture(
             "low": bands.low,
             "high": bands.high,
         }
+    if line is not None and np.isfinite(line.squared_margins).all():
+        lengths = np.linspace(used["length"].min(), used["length"].max(), 50)
+        low, high = line.band(lengths)
+        picture["line_band"] = {"lengths": lengths, "low": low, "high": high}
     if curve is not None:
         lengths = np.linspace(curve.knots[0], curve.knots[-1], 100)
         picture["curve"] = {"lengths": lengths, "norms": curve.predict(lengths)}

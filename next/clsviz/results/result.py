@@ -29,7 +29,7 @@ class Fact:
     """A number of a result.
 
     key: its name in JSON. value: None or NaN where it is undefined. interval: of 95%.
-    form: a key of FORMS. is_quiet: True if it is in JSON alone.
+    form: a key of FORMS. is_quiet: True if it is in JSON, and not on the line of numbers.
     """
 
     key: str
@@ -40,15 +40,20 @@ class Fact:
     is_quiet: bool = False
 
     def __str__(self) -> str:
-        if self.value is None or math.isnan(self.value):
-            return f"{self.label} {DASH}"
-        write = FORMS[self.form]
         if self.form == "count":
-            return f"{write(self.value)} {self.label}"
+            return f"{self.number} {self.label}"
+        return f"{self.label} {self.number}"
+
+    @property
+    def number(self) -> str:
+        """The value in words, with its interval."""
+        if self.value is None or math.isnan(self.value):
+            return DASH
+        write = FORMS[self.form]
         if self.interval is None or not all(map(math.isfinite, self.interval)):
-            return f"{self.label} {write(self.value)}"
+            return write(self.value)
         low, high = self.interval
-        return f"{self.label} {write(self.value)} ({write(low)} to {write(high)})"
+        return f"{write(self.value)} ({write(low)} to {write(high)})"
 
 
 @dataclass(frozen=True, eq=False)

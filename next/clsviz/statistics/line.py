@@ -25,7 +25,7 @@ FEW_DEGREES = 20
 """Fewer degrees of freedom than these, and than a twentieth of the sentences, are few."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Line:
     """Ordinary least squares of norm on length; 95% intervals are infinite where unbounded.
 
@@ -33,7 +33,9 @@ class Line:
     slope: change of the norm per unit of length. intercept: norm at the length 0.
     r2: share of the variance of the norms; its interval holds 0 where that of the slope does.
     is_few_decide: True if few clusters decide R²'s interval, which may then be too narrow.
-    norm_mean, norm_sd: of the norms, ddof=1.
+    length_mean, norm_mean, norm_sd: of lengths and norms; ddof=1.
+    squared_margins: float64 (2, 2), the covariance of the line's height at the mean length and of
+        its slope, times the square of Student's t.
     """
 
     n: int
@@ -44,13 +46,25 @@ class Line:
     r2: float
     r2_interval: Interval
     is_few_decide: bool
+    length_mean: float
     norm_mean: float
     norm_sd: float
+    squared_margins: Floats
 
     @property
     def stands_out(self) -> bool:
         """True if the line stands out from chance."""
         return self.r2_interval[0] > 0
+
+    def band(self, lengths: ArrayLike) -> tuple[Floats, Floats]:
+        """The ends of the line's interval at each length, float64 (n,) each."""
+        x = np.asarray(lengths, np.float64)
+        line = self.intercept + self.slope * x
+        if not np.isfinite(self.squared_margins).all():
+            return np.full_like(line, -np.inf), np.full_like(line, np.inf)
+        design = np.stack([np.ones_like(x), x - self.length_mean])
+        margins = np.sqrt(np.einsum("in,ij,jn->n", design, self.squared_margins, design))
+        return line - margins, line + margins
 
 
 def fit(
@@ -70,7 +84,8 @@ def fit(
     if groups is not None and len(np.unique(groups)) >= LEAST_GROUPS:
         sums.append(cluster_sums(columns, groups))
     (r2_low, r2_high), degrees = max(map(_r2_interval, sums), key=lambda of: np.ptp(of[0]))
-    slope, margin = float(u @ v / (u @ u)), max(map(_slope_margin, sums))
+    squared_margins = max(map(_squared_margins, sums), key=lambda margins: margins[1, 1])
+    slope, margin = float(u @ v / (u @ u)), float(np.sqrt(squared_margins[1, 1]))
     low, high = slope - margin, slope + margin
     if low <= 0 <= high or r2_low == 0:  # two methods, one answer
         low, high, r2_low = min(low, 0.0), max(high, 0.0), 0.0
@@ -83,8 +98,10 @@ def fit(
         r2=min(float((u @ v) ** 2 / (u @ u) / (v @ v)), 1.0),
         r2_interval=(r2_low, r2_high),
         is_few_decide=degrees < min(FEW_DEGREES, len(x) / 20),
+        length_mean=float(x.mean()),
         norm_mean=float(y.mean()),
         norm_sd=float(y.std(ddof=1)),
+        squared_margins=squared_margins,
     )
 
 
@@ -105,27 +122,29 @@ def check(lengths: Floats, norms: Floats) -> None:
         raise Undefined(f"All {n:,} sentences have {same}.", other)
 
 
-def _slope_margin(sums: Floats) -> float:
-    """Half of the slope's interval from sums over clusters (6, n_clusters); infinite if unbounded.
+def _squared_margins(sums: Floats) -> Floats:
+    """`Line.squared_margins` from sums over clusters (6, n_clusters); infinite where unbounded.
 
-    The variance is by the cluster jackknife (CV3; MacKinnon, Nielsen and Webb 2023), or where every
-    sentence stands for itself HC3 (MacKinnon and White 1985).
+    The covariance is by the cluster jackknife (CV3; MacKinnon, Nielsen and Webb 2023), or where
+    every sentence stands for itself HC3 (MacKinnon and White 1985).
     """
     total, n_clusters = sums.sum(axis=1), sums.shape[1]
-    slope, slopes = _line(total, total)[0], _line(total[:, None] - sums, total)[0]
+    height, slope, _ = _line(total, total)
+    heights, slopes, _ = _line(total[:, None] - sums, total)
     if np.isnan(slopes).any():  # without one cluster, the others are of one length
-        return np.inf
-    variance = ((slopes - slope) ** 2).sum()
+        return np.full((2, 2), np.inf)
+    changes = np.stack([heights - height, slopes - slope])
+    covariance: Floats = changes @ changes.T
     if n_clusters == total[0]:
-        return float(student_t(n_clusters - 2) * np.sqrt(variance))
-    return float(student_t(n_clusters - 1) * np.sqrt(variance * (1 - 1 / n_clusters)))
+        return student_t(n_clusters - 2) ** 2 * covariance
+    return student_t(n_clusters - 1) ** 2 * (1 - 1 / n_clusters) * covariance
 
 
 def _r2_interval(sums: Floats) -> tuple[Interval, float]:
     """The interval of R² on Fisher's scale, from 0 to 1 if unbounded; its degrees of freedom."""
     total, n_clusters = sums.sum(axis=1), sums.shape[1]
-    r = abs(float(_line(total, total)[1]))
-    without = _line(total[:, None] - sums, total)[1]
+    r = abs(float(_line(total, total)[2]))
+    without = _line(total[:, None] - sums, total)[2]
     if n_clusters < FEWEST or np.isnan(without).any():
         return (0.0, 1.0), 0.0
     if 1 - r < ROUNDING**2:  # all sentences are on the line
@@ -137,14 +156,16 @@ def _r2_interval(sums: Floats) -> tuple[Interval, float]:
     return (float(low), float(high)), degrees
 
 
-def _line(sums: Floats, total: Floats) -> tuple[Floats, Floats]:
-    """Slope and correlation from sums (6, …) of 1, u, v, u², uv and v²; NaN where there are none.
+def _line(sums: Floats, total: Floats) -> tuple[Floats, Floats, Floats]:
+    """Height at the mean length, slope and correlation; NaN where there are none.
 
-    u and v are lengths and norms less their means. total: (6,), of all, whose size is what rounds.
+    sums: (6, …) of 1, u, v, u², uv and v²; u and v are lengths and norms less their means. total:
+    (6,), of all sentences, whose size is what rounds.
     """
     n, su, sv, suu, suv, svv = sums
     with np.errstate(divide="ignore", invalid="ignore"):
         uu, uv, vv = suu - su * su / n, suv - su * sv / n, svv - sv * sv / n
         slope = np.where(uu > ROUNDING * total[3] / total[0], uv / uu, np.nan)
         r = np.where(vv > ROUNDING**2 * total[5] / total[0], slope * np.sqrt(uu / vv), np.nan)
-    return slope, r
+        height: Floats = (sv - slope * su) / n
+    return height, slope, r

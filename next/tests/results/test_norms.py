@@ -28,8 +28,10 @@ LINE = Line(
     r2=0.034,
     r2_interval=(0.02, 0.05),
     is_few_decide=False,
+    length_mean=15.0,
     norm_mean=7.6,
     norm_sd=0.4,
+    squared_margins=np.eye(2),
 )
 FLAT = replace(LINE, r2_interval=(0.0, 0.01), r2=0.002)
 CURVE = Curve(r2=0.3, line_r2=0.03, stands_out=True, knots=np.arange(5.0), coefficients=np.ones(7))

@@ -29,6 +29,15 @@ def test_slope_interval_is_by_refits_without_each_cluster(sample):
     assert np.allclose(fit(x, y, clusters).slope_interval, [slope - margin, slope + margin])
 
 
+def test_the_band_is_by_refits_without_each_cluster(sample):
+    x, y, clusters = sample(n_clusters=40)
+    at = np.array([x.min(), x.mean(), x.max() + 5])
+    heights = without_each(clusters, lambda rows: np.polyval(np.polyfit(x[rows], y[rows], 1), at))
+    line = np.polyval(np.polyfit(x, y, 1), at)
+    margins = stats.t.ppf(0.975, 39) * np.sqrt(39 / 40 * ((heights - line) ** 2).sum(axis=0))
+    assert np.allclose(fit(x, y, clusters).band(at), [line - margins, line + margins])
+
+
 def test_slope_interval_of_independent_sentences_is_robust_to_unequal_spread(sample):
     x, y, clusters = sample()
     design = np.stack([np.ones_like(x), x], axis=1)
