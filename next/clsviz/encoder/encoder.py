@@ -22,7 +22,7 @@ from clsviz.experiment import Pooling, Precision
 from clsviz.measurements import Arrays
 from clsviz.sources.models import Weights
 
-TOKENS = {"cpu": 1024, "cuda": 131_072}
+TOKENS = {"cpu": 2048, "cuda": 131_072}
 """Tokens in a batch; on a CPU more fall out of its caches."""
 
 FREED = 2**25 - 2**16
