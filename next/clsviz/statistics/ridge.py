@@ -1,0 +1,183 @@
+"""How well a linear probe predicts lengths: ridge regression, on sentences it was not fitted to."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import threadpoolctl
+from numpy.typing import ArrayLike, NDArray
+
+from clsviz.errors import Undefined
+from clsviz.statistics.bootstrap import N_FOLDS, middle, resample
+from clsviz.statistics.jackknife import Floats, Interval
+from clsviz.statistics.line import LEAST_GROUPS
+
+PENALTIES = np.array([*np.logspace(-3, 6, 19), np.inf])
+"""Candidates, for dimensions of variance 1; the infinite one predicts the mean length."""
+
+CONSTANT = 1.01 * 2.0**-16
+"""A dimension whose standard deviation is a smaller share of its mean varies by rounding alone."""
+
+CANCELLED = 1e-9
+"""A variance that is a smaller share of the sums it is the difference of has lost its digits."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """How near held-out predictions come to the lengths.
+
+    r2: 1 minus the sum of squared errors over that around the mean length; below 0 where the mean
+    is the better guess. error: mean absolute error, in the unit of the lengths.
+    """
+
+    r2: float
+    r2_interval: Interval
+    error: float
+
+
+class Part(NamedTuple):
+    """Sentences of one fold: vectors (n, width), targets (n, m), sums of products of 1 and both."""
+
+    vectors: Floats
+    targets: Floats
+    moments: Floats
+
+
+def predict(vectors: ArrayLike, targets: ArrayLike, fold_of: NDArray[np.intp]) -> Floats:
+    """Targets of n sentences as ridge regressions on the other folds predict them: float64 (n, m).
+
+    vectors: (n, width). targets: (n, m), such as lengths. fold_of: (n,), from `bootstrap.folds`,
+    which keeps near-duplicates together; the penalty of each target is chosen by the same folds,
+    of those that the regression is fitted to, and dimensions are scaled on these alone.
+    Raises Undefined where the vectors do not vary, or are not finite.
+    """
+    x, y = np.asarray(vectors), np.asarray(targets, np.float64)
+    centre = x.mean(axis=0, dtype=np.float64)
+    _check(x, centre)
+    rows = [np.flatnonzero(fold_of == fold) for fold in range(N_FOLDS)]
+    with threadpoolctl.threadpool_limits(1, user_api="blas"):  # more of them wait for each other
+        parts = [_part(x[of_fold] - centre, y[of_fold]) for of_fold in rows]
+        errors = np.zeros((N_FOLDS, y.shape[1], len(PENALTIES)))
+        for pair in combinations(range(N_FOLDS), 2):  # inner folds: each serves two outer ones
+            predictions = _predictions(parts, centre, pair)
+            for held_out, (test, predicted) in zip(reversed(pair), predictions, strict=True):
+                errors[held_out] += ((predicted - parts[test].targets[..., None]) ** 2).sum(axis=0)
+        result = np.empty(y.shape)
+        for fold in range(N_FOLDS):
+            ((_, predicted),) = _predictions(parts, centre, [fold])
+            best = errors[fold].argmin(axis=1)
+            result[rows[fold]] = predicted[:, np.arange(y.shape[1]), best]
+    return result
+
+
+def predict_by_line(norms: ArrayLike, lengths: ArrayLike, fold_of: NDArray[np.intp]) -> Floats:
+    """The lengths (n,) as lines of length on norm through the other folds predict them."""
+    x, y = np.asarray(norms, np.float64), np.asarray(lengths, np.float64)
+    u = x - x.mean()  # some norms vary in their last digits only
+    predictions = guess(y, fold_of)
+    for fold in range(N_FOLDS):
+        test, train = fold_of == fold, fold_of != fold
+        centred = u[train] - u[train].mean()
+        squares = centred @ centred
+        slope = centred @ y[train] / squares if squares else 0.0
+        predictions[test] += slope * (u[test] - u[train].mean())
+    return predictions
+
+
+def guess(lengths: ArrayLike, fold_of: NDArray[np.intp]) -> Floats:
+    """The mean length of the other folds, for each of n sentences: float64 (n,)."""
+    y = np.asarray(lengths, np.float64)
+    return np.array([y[fold_of != fold].mean() for fold in range(N_FOLDS)])[fold_of]
+
+
+def directions(vectors: ArrayLike) -> Floats:
+    """Vectors (n, width) divided by their norms, float64; zero vectors stay zero."""
+    x = np.asarray(vectors, np.float64)
+    norms = np.linalg.norm(x, axis=1, keepdims=True)
+    result: Floats = np.divide(x, norms, out=np.zeros_like(x), where=norms > 0)
+    return result
+
+
+def scores(
+    lengths: ArrayLike,
+    predictions: ArrayLike,
+    clusters: ArrayLike,
+    groups: ArrayLike | None = None,
+) -> list[Score]:
+    """The score of each column of predictions (n, r) of the lengths (n,), all on the same draws.
+
+    clusters, groups: (n,), as a line takes them: ten groups or more widen each interval to theirs.
+    """
+    y, p = np.asarray(lengths, np.float64), np.asarray(predictions, np.float64)
+    u = y - y.mean()
+    columns = [np.ones_like(u), u, u * u, *((p - y[:, None]) ** 2).T]
+    r2s = _r2(np.stack(columns).sum(axis=1, keepdims=True))[:, 0]
+    draws = [_r2(resample(columns, clusters))]
+    if groups is not None and len(np.unique(groups)) >= LEAST_GROUPS:
+        draws.append(_r2(resample(columns, groups)))
+    intervals = [max(map(middle, of_column), key=np.ptp) for of_column in zip(*draws, strict=True)]
+    errors = np.abs(p - y[:, None]).mean(axis=0)
+    return [Score(*row) for row in zip(r2s.tolist(), intervals, errors.tolist(), strict=True)]
+
+
+def _r2(sums: Floats) -> Floats:
+    """R² from sums (3 + r, …) of 1, u and u², and of squared errors: (r, …)."""
+    n, su, suu, *squares = sums
+    with np.errstate(divide="ignore", invalid="ignore"):  # a draw may have one length alone
+        result: Floats = 1 - np.stack(squares) / (suu - su * su / n)
+    return result
+
+
+def _check(vectors: NDArray[np.floating], centre: Floats) -> None:
+    """Raise Undefined where no dimension varies by more than rounding."""
+    other = "Choose another layer, or another vector."
+    if not np.isfinite(centre).all():
+        raise Undefined("Some vectors are not finite numbers.", other)
+    if not (vectors.std(axis=0, dtype=np.float64) > CONSTANT * abs(centre)).any():
+        raise Undefined("The vector is the same for all sentences, up to rounding.", other)
+
+
+def _part(vectors: Floats, targets: Floats) -> Part:
+    z = np.hstack([np.ones((len(vectors), 1)), vectors, targets])
+    return Part(vectors, targets, z.T @ z)
+
+
+def _predictions(
+    parts: list[Part], centre: Floats, held_out: Iterable[int]
+) -> list[tuple[int, Floats]]:
+    """Each fold held out, and its targets by every penalty (n, m, n_penalties), from the others.
+
+    centre: (width,), which was subtracted from the vectors.
+    """
+    tested = list(held_out)
+    train = [part for fold, part in enumerate(parts) if fold not in tested]
+    moments = np.sum([part.moments for part in train], axis=0)
+    n, width = moments[0, 0], len(centre)
+    means = moments[0] / n
+    mean, mean_target = means[1 : width + 1], means[width + 1 :]
+    products = moments - n * np.outer(means, means)
+    gram, right = products[1 : width + 1, 1 : width + 1], products[1 : width + 1, width + 1 :]
+    variances = np.diag(gram) / n
+    rounding = (CONSTANT * (centre + mean)) ** 2 + CANCELLED * (variances + mean**2)
+    varies = variances > rounding
+    scales = np.where(varies, 1 / np.sqrt(np.where(varies, variances, 1)), 0)
+    if n > width:
+        values, basis = np.linalg.eigh(gram * scales[:, None] * scales)
+        projected = basis.T @ (scales[:, None] * right)
+    else:  # products of sentences make the smaller matrix, of the same eigenvalues
+        x = (np.vstack([part.vectors for part in train]) - mean) * scales
+        values, vectors = np.linalg.eigh(x @ x.T)
+        basis = x.T @ vectors
+        projected = vectors.T @ (np.vstack([part.targets for part in train]) - mean_target)
+    shrunk = projected[..., None] / (np.maximum(values, 0)[:, None, None] + PENALTIES)
+    slopes = scales[:, None] * (basis @ shrunk.reshape(len(shrunk), -1))
+    shape = len(mean_target), len(PENALTIES)
+    return [
+        (
+            fold,
+            mean_target[:, None] + ((parts[fold].vectors - mean) @ slopes).reshape(-1, *shape),
+        )
+        for fold in tested
+    ]

@@ -1,0 +1,137 @@
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+from sklearn.metrics import mean_absolute_error, r2_score
+from sklearn.model_selection import GridSearchCV, LeaveOneGroupOut
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, normalize
+
+from clsviz.errors import Undefined
+from clsviz.statistics import ridge
+from clsviz.statistics.bootstrap import folds
+
+
+def draw(n, width, seed=0, noise=2.0):
+    """Vectors of unlike scales, and lengths that follow them."""
+    random = np.random.default_rng(seed)
+    x = 3 + random.normal(0, 1, (n, width)) * np.logspace(-3, 2, width)
+    y = 30 + 5 * ((x - 3) / np.logspace(-3, 2, width))[:, :10].sum(axis=1)
+    return x, y + random.normal(0, noise, n)
+
+
+@pytest.mark.parametrize(("n", "width"), [(300, 20), (200, 260), (100, 400)])
+def test_predictions_are_those_of_scikit_learns_nested_search(n, width):
+    x, y = draw(n, width)
+    clusters = np.arange(n) // 2
+    fold_of = folds(clusters)
+    expected = np.empty(n)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), Ridge()),
+        {"ridge__alpha": ridge.PENALTIES[:-1]},
+        scoring=lambda model, x, y: -((model.predict(x) - y) ** 2).sum(),
+        cv=LeaveOneGroupOut(),
+    )
+    for fold in range(5):
+        train = fold_of != fold
+        search.fit(x[train], y[train], groups=fold_of[train])
+        expected[~train] = search.predict(x[~train])
+    assert np.allclose(ridge.predict(x, y[:, None], fold_of)[:, 0], expected, atol=1e-4)
+
+
+def test_targets_are_predicted_as_if_alone():
+    x, y = draw(200, 30)
+    both = np.stack([y, np.random.default_rng(1).permutation(y)], axis=1)
+    fold_of = folds(np.arange(200))
+    alone = [ridge.predict(x, column[:, None], fold_of)[:, 0] for column in both.T]
+    assert np.allclose(ridge.predict(x, both, fold_of).T, alone)
+
+
+def test_vectors_without_length_are_hardly_worse_than_guessing():
+    random = np.random.default_rng(0)
+    y = random.normal(20, 5, 200)
+    samples = [random.normal(0, 1, (200, 300)) for _ in range(10)]
+    fold_of = folds(np.arange(200))
+    r2s = [r2_score(y, ridge.predict(x, y[:, None], fold_of)) for x in samples]
+    assert -0.05 < np.mean(r2s) < 0.02
+    penalised = [Ridge(1).fit(x[50:], y[50:]).score(x[:50], y[:50]) for x in samples]
+    assert np.mean(penalised) < -0.5
+
+
+def test_copies_of_a_sentence_are_no_test_where_they_share_a_fold():
+    random = np.random.default_rng(0)
+    clusters = np.repeat(np.arange(100), 4)
+    x = random.normal(0, 1, (100, 300))[clusters] + random.normal(0, 1e-3, (400, 300))
+    y = random.normal(20, 5, 100)[clusters, None]
+    r2s = [r2_score(y, ridge.predict(x, y, folds(of))) for of in (clusters, np.arange(400))]
+    assert r2s[0] < 0.05
+    assert r2s[1] > 0.9
+
+
+def test_dimensions_that_vary_by_rounding_have_no_weight():
+    x, y = draw(300, 10, noise=20)
+    fold_of = folds(np.arange(300))
+    expected = ridge.predict(x, y[:, None], fold_of)
+    rounding = 8 * (1 + 1e-5 * (y - y.mean()) / y.std())
+    wider = ridge.predict(np.column_stack([x, rounding]), y[:, None], fold_of)
+    assert np.allclose(wider, expected)
+    new_to_its_probe = np.where(fold_of == 2, y, 0)
+    wider = ridge.predict(np.column_stack([x, new_to_its_probe]), y[:, None], fold_of)
+    assert np.allclose(wider[fold_of == 2], expected[fold_of == 2])
+
+
+@pytest.mark.parametrize("vectors", [np.full((50, 3), 0.1), np.full((50, 3), np.inf)])
+def test_vectors_that_do_not_vary_have_no_probe(vectors):
+    with pytest.raises(Undefined):
+        ridge.predict(vectors, np.arange(50.0)[:, None], folds(np.arange(50)))
+
+
+def test_the_line_on_a_norm_is_fitted_to_the_other_folds():
+    random = np.random.default_rng(0)
+    y = random.integers(3, 60, 100).astype(float)
+    norms = 7 + 1e-5 * y + random.normal(0, 1e-4, 100)
+    fold_of = folds(np.arange(100))
+    predictions, guesses = ridge.predict_by_line(norms, y, fold_of), ridge.guess(y, fold_of)
+    for fold in range(5):
+        train, test = fold_of != fold, fold_of == fold
+        line = np.polynomial.Polynomial.fit(norms[train], y[train], 1)
+        assert np.allclose(predictions[test], line(norms[test]))
+        assert np.allclose(guesses[test], y[train].mean())
+
+
+def test_scores_are_those_of_scikit_learn():
+    random = np.random.default_rng(0)
+    y = random.normal(20, 5, 300)
+    predictions = y[:, None] + random.normal(0, [1, 4, 9], (300, 3))
+    for score, column in zip(
+        ridge.scores(y, predictions, np.arange(300)), predictions.T, strict=True
+    ):
+        assert np.isclose(score.r2, r2_score(y, column))
+        assert np.isclose(score.error, mean_absolute_error(y, column))
+
+
+def test_intervals_hold_the_truth_in_95_of_100_clustered_samples():
+    hits = []
+    for seed in range(150):
+        random = np.random.default_rng(seed)
+        clusters = np.repeat(np.arange(100), 3)
+        y = random.normal(20, 5, 100)[clusters]
+        predictions = y + random.normal(0, 3, 100)[clusters]
+        low, high = ridge.scores(y, predictions[:, None], clusters)[0].r2_interval
+        hits.append(low <= 1 - 9 / 25 <= high)
+    assert 0.89 < np.mean(hits) < 0.99
+
+
+def test_ten_row_groups_widen_the_interval_and_nine_do_not():
+    random = np.random.default_rng(0)
+    y = random.normal(20, 5, 400)
+    for n_groups, widens in ((9, False), (10, True)):
+        groups = np.arange(400) * n_groups // 400
+        predictions = (y + random.normal(0, 4, n_groups)[groups])[:, None]
+        alone, both = (ridge.scores(y, predictions, np.arange(400), of)[0] for of in (None, groups))
+        assert (np.ptp(both.r2_interval) > np.ptp(alone.r2_interval)) == widens
+
+
+def test_directions_are_unit_vectors():
+    x = draw(50, 5)[0]
+    x[3] = 0
+    assert np.allclose(ridge.directions(x), normalize(x))
