@@ -11,6 +11,7 @@ from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import Measured, Prepared
 from clsviz.jobs.measure import measure as steps_of
 from clsviz.jobs.worker import InProcess
+from clsviz.measurements import Kind
 from clsviz.progress import Progress, silent
 from clsviz.results.norms import norms
 from clsviz.results.result import Result
@@ -52,16 +53,15 @@ def measure(
     Returns the line's R², slope and intervals as facts, and a table with a row for each sentence:
     of sentences in their order, with their index. Raises ClsvizError.
     """
-    is_name = isinstance(corpus, str)
-    experiment = Experiment(
+    experiment = _experiment(
         model=model,
-        corpus=corpus if is_name else "memory",
+        corpus=corpus,
         configuration=configuration,
         split=split,
         column=column,
         encoding=encoding,
         segmentation=segmentation,
-        sample_size=sample_size or (5000 if is_name else "all"),
+        sample_size=sample_size,
         seed=seed,
         precision=precision,
         probe_size=probe_size,
@@ -70,7 +70,7 @@ def measure(
         pooling=pooling,
         unit=unit,
     )
-    return measure_experiment(experiment, None if is_name else corpus, store, progress)
+    return measure_experiment(experiment, _texts(corpus), store, progress)
 
 
 def measure_experiment(
@@ -87,26 +87,53 @@ def measure_experiment(
         reason = f"probe_size is {experiment.probe_size:,}, and norms take the whole sample."
         raise SettingError(reason, "Leave it out.")
     root = default_store() if store is None else Path(store)
-    weights = models.find(experiment.model, root, experiment.seed, progress)
-    if texts is None:
-        sample = sampling.draw(experiment, root, progress)
-    else:
-        sample = sampling.sample_of(corpora.from_texts(texts, experiment), experiment)
-    prepared, kind = Prepared(weights, sample), kind_of(experiment)
-    job: Job[Measured] = Job()
-    for _ in steps_of(job, prepared, experiment, kind, Chunks(root, SHIPPED), InProcess()):
-        progress(job.done, job.total, job.unit)
-    if job.result is None:
-        raise CorpusError(f"{sample.corpus.label} holds no sentences.", "Choose another corpus.")
-    progress(job.done, job.total, job.unit)
-    result = norms(job.result, experiment, Results(root, SHIPPED))
-    return result if texts is None else _in_order(result, sample)
+    prepared = _prepare(experiment, texts, root, progress)
+    measured = _measure(prepared, experiment, kind_of(experiment), root, progress)
+    result = norms(measured, experiment, Results(root, SHIPPED))
+    return result if texts is None else _in_order(result, prepared.sample)
 
 
 def default_store() -> Path:
     """The folder of the environment variable CLSVIZ_STORE, or one of the user's cache."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(os.environ.get("CLSVIZ_STORE") or Path(cache) / "clsviz")
+
+
+def _experiment(
+    *, corpus: Any, sample_size: int | Literal["all"] | None, **settings: Any
+) -> Experiment:
+    """The settings of a call, whose corpus may be sentences; raises SettingError."""
+    if isinstance(corpus, str):
+        return Experiment(corpus=corpus, sample_size=sample_size or 5000, **settings)
+    return Experiment(corpus="memory", sample_size=sample_size or "all", **settings)
+
+
+def _texts(corpus: Any) -> Any:
+    """The sentences that a call takes in the place of a corpus, or None."""
+    return None if isinstance(corpus, str) else corpus
+
+
+def _prepare(experiment: Experiment, texts: Any, root: Path, progress: Progress) -> Prepared:
+    """The model and the sample of an experiment, or of sentences."""
+    weights = models.find(experiment.model, root, experiment.seed, progress)
+    if texts is None:
+        return Prepared(weights, sampling.draw(experiment, root, progress))
+    corpus = corpora.from_texts(texts, experiment)
+    return Prepared(weights, sampling.sample_of(corpus, experiment))
+
+
+def _measure(
+    prepared: Prepared, experiment: Experiment, kind: Kind, root: Path, progress: Progress
+) -> Measured:
+    """Measure all of a sample, and store it."""
+    job: Job[Measured] = Job()
+    for _ in steps_of(job, prepared, experiment, kind, Chunks(root, SHIPPED), InProcess()):
+        progress(job.done, job.total, job.unit)
+    if job.result is None:
+        label = prepared.sample.corpus.label
+        raise CorpusError(f"{label} holds no sentences.", "Choose another corpus.")
+    progress(job.done, job.total, job.unit)
+    return job.result
 
 
 def _in_order(result: Result, sample: sampling.Sample) -> Result:
