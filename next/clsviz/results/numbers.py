@@ -1,8 +1,11 @@
 """Numbers in words."""
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Final
+
+from clsviz.experiment import CHOICES
 
 DASH = "–"
 """An undefined number."""
@@ -58,10 +61,19 @@ def seconds(value: float) -> str:
     return f"{round(value / 60)} min" if value < 5400 else f"{value / 3600:.1f} h"
 
 
+def length(value: float, unit: str) -> str:
+    """A difference of lengths: 4.3 tokens, 17 characters."""
+    if not math.isfinite(value):
+        return DASH
+    amount = "under 0.1" if value < 0.05 else f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
+    return f"{amount} {unit}"
+
+
 FORMS: Final[dict[str, Callable[[float], str]]] = {
     "number": number,
     "percent": percent,
     "times": times,
     "count": count,
+    **{unit: functools.partial(length, unit=unit) for unit in CHOICES["unit"]},
 }
 """Ways to write the value of a fact."""

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from clsviz.experiment import Experiment
-from clsviz.jobs.measure import Measured
+from clsviz.jobs.measure import Measured, Prepared
 
 VERSION: Final = "2.0.dev0"
 
@@ -25,11 +25,18 @@ CITATION: Final = """@software{clsviz,
 def about(measured: Measured, experiment: Experiment) -> dict[str, Any]:
     """The settings and the fingerprints, as JSON has them."""
     return {
-        **asdict(experiment),
-        "model_fingerprint": measured.weights.fingerprint,
-        "corpus_fingerprint": measured.sample.corpus.fingerprint,
+        **source(measured, experiment),
         "n_measured": len(measured.norms),
         "seconds": round(measured.seconds, 3),
+    }
+
+
+def source(prepared: Prepared | Measured, experiment: Experiment) -> dict[str, Any]:
+    """The same of a model and a sample, whose results may be stored."""
+    return {
+        **asdict(experiment),
+        "model_fingerprint": prepared.weights.fingerprint,
+        "corpus_fingerprint": prepared.sample.corpus.fingerprint,
     }
 
 

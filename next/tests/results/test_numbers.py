@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from clsviz.results.numbers import counted, number, percent, seconds, times
+from clsviz.results.numbers import counted, length, number, percent, seconds, times
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,8 @@ def test_other_forms() -> None:
         "4,993 sentences",
     ]
     assert [seconds(0.2), seconds(600), seconds(9000)] == ["1 s", "10 min", "2.5 h"]
+    assert [length(0.03, "tokens"), length(4.31, "tokens"), length(9.96, "words")] == [
+        "under 0.1 tokens",
+        "4.3 tokens",
+        "10 words",
+    ]
