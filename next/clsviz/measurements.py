@@ -25,8 +25,8 @@ class Norms:
     truncated: bool (n,), whether the model read only the beginning.
     cls: float32 (n, n_layers + 1), L2 norm of [CLS] after every layer; 0 is the embedding output.
     pooler: float32 (n, 1), L2 norm of the pooler's output; (n, 0) where the model has no pooler.
-    error: float32 (n,), relative error of the last norm of [CLS] in the fast precision; NaN where
-        it was not compared with the exact one.
+    error: float32 (n, n_layers + 1), relative error of the norms of [CLS] in the fast precision;
+        NaN where they were not compared with the exact ones.
     """
 
     n_tokens: NDArray[np.int32]

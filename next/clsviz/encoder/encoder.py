@@ -50,7 +50,7 @@ class Encoder:
 
     n_layers: number of the last layer; 0 is the embedding output. max_length: tokens that it reads
     of a sentence, special ones included. width: dimensions of a vector. has_pooler: whether the
-    model has a pooler. caveats: sentences about how it runs, and what was left out.
+    model has a pooler. caveats: sentences about how it runs.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Encoder:
         self.width = len(self.forward.flat[-1])
         self.has_pooler = getattr(model, "pooler", None) is not None
         self.max_length = self.tokenizer.max_length
-        self.caveats = steps.caveats + caveats
+        self.caveats = caveats
         self._budget = TOKENS.get(self.device.type, TOKENS["cpu"])
         self._lock = threading.Lock()
         n_cores = torch.get_num_threads()
@@ -101,14 +101,14 @@ class Encoder:
         finite.
         """
         ids = self.tokenizer.ids(sentences)
-        error = np.full(len(ids), np.nan, np.float32)
         first = [self.tokenizer.framed(row) for row in ids[:COMPARED]]
         if self.precision == "fast" and ids:
             exact = self._pool.submit(self._run, REDUCERS["norms"], self._exact, first)
         arrays = self._measure(ids, REDUCERS[reduce])
+        error = np.full_like(arrays["cls"], np.nan)
         if self.precision == "fast" and ids:
-            last = exact.result()["cls"][:, -1].cpu().numpy()
-            error[:COMPARED] = np.abs(arrays["cls"][:COMPARED, -1] / last - 1)
+            norms = exact.result()["cls"].cpu().numpy()
+            error[:COMPARED] = np.abs(arrays["cls"][:COMPARED] / norms - 1)
         n_tokens = np.array([len(row) for row in ids], np.int32)
         room = self.max_length - len(self.tokenizer.frame)
         return {"n_tokens": n_tokens, "truncated": n_tokens > room, "error": error, **arrays}

@@ -1,6 +1,7 @@
 """The pipeline of sentence-transformers that a model may come with, read from its files alone."""
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,28 @@ class Pipeline:
     """Steps around a model that change what it reads, and those that are only named.
 
     max_length: tokens that it reads of a text, special ones included; None where it does not say.
-    lower_case: whether texts are lowercased. caveats: sentences about the steps that are left out.
+    lower_case: True if texts are lowercased. pooling: the vector that it takes, such as cls or mean;
+    "" where it does not say. normalizes: True if it ends in vectors of norm 1. others: steps that
+    change vectors otherwise.
     """
 
     max_length: int | None = None
     lower_case: bool = False
-    caveats: tuple[str, ...] = ()
+    pooling: str = ""
+    normalizes: bool = False
+    others: tuple[str, ...] = ()
+
+    def caveats(self, pooling: str) -> tuple[str, ...]:
+        """Sentences about the steps that are left out, for whoever looks at norms of a vector."""
+        sentences = []
+        if self.pooling not in ("", pooling):
+            another = f"{quote(self.pooling)}; this is about {quote(pooling)}"
+            sentences.append(f"The model’s own pipeline takes the vector {another}.")
+        if self.normalizes:
+            sentences.append("Its own pipeline normalizes vectors; norms are those before that.")
+        if self.others:
+            sentences.append(before(self.others))
+        return tuple(sentences)
 
 
 def read(folder: Path) -> Pipeline:
@@ -36,34 +53,28 @@ def read(folder: Path) -> Pipeline:
         settings = [_json(path) for path in sorted(folder.glob("sentence_*_config.json"))[:1]]
         limit = settings[0].get("max_seq_length") if settings else None
         lower_case = bool(settings and settings[0].get("do_lower_case"))
-        caveats = _caveats(steps) if is_ours else ()
-        return Pipeline(None if limit is None else int(limit), lower_case, caveats)
+        most = None if limit is None else int(limit)
+        if not is_ours:
+            return Pipeline(most, lower_case)
+        pooling = _pooling(_json(steps["Pooling"] / "config.json")) if "Pooling" in steps else ""
+        others = tuple(sorted(steps.keys() - {"Transformer", "Pooling", "Normalize"}))
+        return Pipeline(most, lower_case, pooling, "Normalize" in steps, others)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise _damaged(folder) from error
 
 
-def _caveats(steps: dict[str, Path]) -> tuple[str, ...]:
-    caveats = []
-    if "Pooling" in steps:
-        pooling = _pooling(_json(steps["Pooling"] / "config.json"))
-        if pooling not in ("cls", "cls_token"):
-            caveats.append(f"The model's own pipeline pools by {quote(pooling)}, not by [CLS].")
-    if "Normalize" in steps:
-        caveats.append("The model's own pipeline normalizes vectors; norms are those before that.")
-    if others := sorted(steps.keys() - {"Transformer", "Pooling", "Normalize"}):
-        names = " and ".join(map(quote, others))
-        caveats.append(
-            f"The model's own pipeline ends with {names}; vectors are those before that."
-        )
-    return tuple(caveats)
+def before(others: tuple[str, ...]) -> str:
+    """The caveat about steps that change vectors otherwise."""
+    names = " and ".join(map(quote, others))
+    return f"The model's own pipeline ends with {names}; vectors are those before that."
 
 
 def _pooling(settings: dict[str, Any]) -> str:
     """The mode of a Pooling module, from its name or from older settings, pooling_mode_…."""
     if mode := settings.get("pooling_mode"):
         return mode if isinstance(mode, str) else "+".join(mode)
-    prefix = "pooling_mode_"
-    modes = [name.removeprefix(prefix) for name, is_on in settings.items() if is_on is True]
+    names = [name for name, is_on in settings.items() if is_on is True]
+    modes = [re.sub("^pooling_mode_|_tokens?$", "", name) for name in names]
     return "+".join(mode for mode in modes if not mode.startswith("include")) or "mean"
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from clsviz.encoder import pipeline
 from clsviz.errors import Undefined
@@ -39,6 +39,9 @@ NEARLY_CONSTANT: Final = 0.001
 UNEVEN: Final = 1.25
 """A larger ratio of spreads is worth a headline."""
 
+RESOLVED: Final = 1 / 3
+"""An error that is a larger share of the norms' standard deviation hides what they do."""
+
 MOST: Final = 100_000
 """Sentences that everything but the line is computed from."""
 
@@ -71,6 +74,7 @@ def norms(measured: Measured, experiment: Experiment, store: Results) -> Result:
         groups = used["row_group"].to_numpy() if "row_group" in used else None
         layers = _layers(measured, used, clusters, groups)
         try:
+            check_precision(measured, layer_of(measured, experiment), used["norm"])
             line = lines.fit(used["length"], used["norm"], clusters, groups)
             if line.n_clusters >= FEW:
                 curve = _curve(measured, experiment, used, clusters, groups, store)
@@ -99,6 +103,11 @@ def answer(job: Job[Result], measured: Measured, experiment: Experiment, store: 
     """Compute the answer in the background."""
     job.result = norms(measured, experiment, store)
     yield from ()
+
+
+def layer_of(measured: Measured, experiment: Experiment) -> int:
+    """The number of the layer that an experiment is about."""
+    return measured.norms.n_layers if experiment.layer is None else experiment.layer
 
 
 def verdict_of(line: Line, curve: Curve | None, spread: Spread | None) -> str:
@@ -164,7 +173,7 @@ def _curve(
     groups: NDArray[Any] | None,
     store: Results,
 ) -> Curve:
-    layer = measured.norms.n_layers if experiment.layer is None else experiment.layer
+    layer = layer_of(measured, experiment)
     view = experiment.length_cutoff, layer, experiment.pooling, experiment.unit
     key = "curve", VERSION, measured.key, len(measured.norms), *view
 
@@ -201,6 +210,8 @@ def _layers(
     layers = []
     for name, column in columns.items():
         try:
+            layer = name if isinstance(name, int) else norms.n_layers
+            check_precision(measured, layer, column[used.index])
             line = lines.fit(used["length"], column[used.index], clusters, groups)
             r2, interval = line.r2, list(line.r2_interval)
         except Undefined:
@@ -258,7 +269,7 @@ def _picture(
     curve: Curve | None,
 ) -> dict[str, Any]:
     """Labels of the axes, medians and ranges by length, the line's interval, and the curve."""
-    layer = measured.norms.n_layers if experiment.layer is None else experiment.layer
+    layer = layer_of(measured, experiment)
     norm = f"Norm of the {POOLINGS[experiment.pooling]} after layer {layer}"
     labels = {"x": f"Sentence length ({experiment.unit})", "y": norm.replace("the [CLS]", "[CLS]")}
     picture: dict[str, Any] = {"labels": labels}
@@ -285,6 +296,7 @@ def _caveats(measured: Measured, experiment: Experiment, table: "pd.DataFrame") 
     """Everything left out or doubtful, a sentence each."""
     corpus, n = measured.sample.corpus, len(measured.sample)
     n_truncated = int(table["truncated"].sum())
+    n_both, error = _fast(measured, layer_of(measured, experiment))
     asked = experiment.sample_size
     cases = [
         (n_truncated > 0, f"{counted(n_truncated)} longer than the model reads are left out."),
@@ -293,16 +305,31 @@ def _caveats(measured: Measured, experiment: Experiment, table: "pd.DataFrame") 
             f"The corpus has {counted(n)}: the sample is all of them.",
         ),
         (len(table) > MOST, f"All but the line is computed from the first {counted(MOST)}."),
-        (experiment.precision == "fast", _fast(measured)),
+        (
+            experiment.precision == "fast",
+            f"In the fast precision, norms of {counted(n_both)} measured both ways differ by up to"
+            f" {number(100 * error)}%.",
+        ),
     ]
     caveats = [text for holds, text in cases if holds]
     steps = pipeline.read(measured.weights.folder)
-    return (*caveats, *corpus.reading.caveats, *steps.caveats)
+    return (*caveats, *corpus.reading.caveats, *steps.caveats(experiment.pooling))
 
 
-def _fast(measured: Measured) -> str:
-    """The error of the fast precision."""
-    errors = measured.norms.error[np.isfinite(measured.norms.error)]
-    largest = number(float(np.abs(errors).max(initial=0)))
-    both = f"{counted(len(errors))} measured both ways"
-    return f"In the fast precision, norms of {both} differ by at most {largest} of their size."
+def check_precision(measured: Measured, layer: int, norms: ArrayLike) -> None:
+    """Raise Undefined where the fast precision's error rivals the differences between norms (n,).
+
+    The error is that of [CLS] after the layer; other vectors come from the same products.
+    """
+    _, error = _fast(measured, layer)
+    y = np.asarray(norms, np.float64)
+    if error and error > RESOLVED * y.std() / abs(y.mean()):
+        reason = f"The fast precision misses norms by up to {number(100 * error)}%, and they"
+        raise Undefined(f"{reason} hardly differ by more.", "Choose the exact precision.")
+
+
+def _fast(measured: Measured, layer: int) -> tuple[int, float]:
+    """The sentences that were also measured exactly, and the largest relative error among them."""
+    errors = measured.norms.error[:, layer]
+    errors = errors[np.isfinite(errors)]
+    return len(errors), float(errors.max(initial=0))

@@ -136,8 +136,10 @@ def _squared_margins(sums: Floats) -> Floats:
     changes = np.stack([heights - height, slopes - slope])
     covariance: Floats = changes @ changes.T
     if n_clusters == total[0]:
-        return student_t(n_clusters - 2) ** 2 * covariance
-    return student_t(n_clusters - 1) ** 2 * (1 - 1 / n_clusters) * covariance
+        covariance *= student_t(n_clusters - 2) ** 2
+    else:
+        covariance *= student_t(n_clusters - 1) ** 2 * (1 - 1 / n_clusters)
+    return covariance
 
 
 def _r2_interval(sums: Floats) -> tuple[Interval, float]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from clsviz.measurements import Arrays
 from clsviz.store import sealed
 
-SCHEMA = "1"
+SCHEMA = "2"
 """Changes when the arrays of a chunk change their meaning: older ones are measured again."""
 
 MERGED = 64

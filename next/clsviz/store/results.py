@@ -46,14 +46,26 @@ class Results:
         key: the question, what it is asked of, and the version of its answer.
         form: the dataclass of the result; its fields are numbers, text, None, tuples or arrays.
         """
-        name = hashlib.sha256(json.dumps(key, default=str).encode()).hexdigest()[:24]
+        result = self.find(key, form)
+        return (
+            self._remember(_name(key), self._write(_name(key), compute()))
+            if result is None
+            else result
+        )
+
+    def find(self, key: tuple[object, ...], form: type[T]) -> T | None:
+        """The result of a key, as for `get`; None where it is neither in memory nor stored."""
+        name = _name(key)
         with self._lock:
             entry: Entry[T] | None = self._memory.get(name)
-        if entry is None:
-            stored = self._read(name, form)
-            entry = self._write(name, compute()) if stored is None else _entry(stored)
-            with self._lock, contextlib.suppress(ValueError):  # it is larger than the memory
-                self._memory[name] = entry
+        if entry is not None:
+            return entry.value
+        stored = self._read(name, form)
+        return None if stored is None else self._remember(name, _entry(stored))
+
+    def _remember(self, name: str, entry: Entry[T]) -> T:
+        with self._lock, contextlib.suppress(ValueError):  # it is larger than the memory
+            self._memory[name] = entry
         return entry.value
 
     def _read(self, name: str, form: type[T]) -> T | None:
@@ -75,6 +87,10 @@ class Results:
         about = {"name": name, "numbers": json.dumps(numbers)}
         sealed.write(_path(self.root, name), arrays, about)
         return _entry(result)
+
+
+def _name(key: tuple[object, ...]) -> str:
+    return hashlib.sha256(json.dumps(key, default=str).encode()).hexdigest()[:24]
 
 
 def _path(root: Path, name: str) -> Path:

@@ -209,3 +209,19 @@ def test_json_has_no_nan_and_repeats_the_settings(
     json.dumps(answer, allow_nan=False)
     assert (answer["length_cutoff"], answer["sample_size"]) == (30, 250)
     assert answer["model_fingerprint"] == "0123456789abcdef"
+
+
+def test_norms_that_the_fast_precision_blurs_have_no_line(
+    measured: Measured, experiment: Experiment, tmp_path: Path
+) -> None:
+    blurred = measured.norms.cls[:, 1].std() / measured.norms.cls[:, 1].mean()
+    error = np.full_like(measured.norms.cls, np.nan)
+    error[:5] = [0, blurred, 0]
+    fast = replace(measured, norms=replace(measured.norms, error=error))
+    view = replace(experiment, precision="fast", layer=1)
+    result = norms(fast, view, Results(tmp_path))
+    assert result.verdict.startswith("Can’t tell: the fast precision misses norms by up to")
+    shares = [layer["r_squared"] for layer in result.details["layers"]]
+    assert shares[1] is None
+    assert shares[2] is not None
+    assert result.caveats[0].startswith("In the fast precision, norms of 5 sentences")
