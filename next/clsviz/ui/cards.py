@@ -7,7 +7,7 @@ import streamlit as st
 from clsviz.experiment import Experiment
 from clsviz.jobs.measure import Measured
 from clsviz.results import provenance
-from clsviz.results.numbers import seconds
+from clsviz.results.numbers import counted, seconds
 from clsviz.results.result import Result
 from clsviz.sources import corpora
 from clsviz.sources.corpora import Corpus
@@ -30,16 +30,16 @@ def show_reading(corpus: Corpus, experiment: Experiment) -> None:
     if not corpora.is_file(experiment.corpus) or st.session_state.get("dismissed") == corpus.name:
         return
     reading = corpus.reading
-    parts = {
-        "column": reading.column,
-        "encoding": reading.encoding,
-        "cut into": reading.segmentation,
-        "texts": f"{reading.n_texts:,}",
-    }
+    is_cut = reading.segmentation != "lines"
+    parts = [
+        f"column {reading.column}" if reading.column else "",
+        f"encoding {reading.encoding}" if reading.encoding else "",
+        counted(reading.n_texts, "text"),
+        f"cut into {reading.segmentation}" if is_cut else "each as it is",
+    ]
     with st.container(border=True):
         st.markdown(f"**How {layout.escape(corpus.label)} was read**")
-        words = [f"{name} {value}" for name, value in parts.items() if value]
-        st.caption(layout.escape(" · ".join(words)))
+        st.caption(layout.escape(" · ".join(filter(None, parts))))
         first = corpus.table.slice(0, N_FIRST).select(["sentence"]).to_pandas()
         st.dataframe(first, hide_index=True, height=180, alt="The first sentences of the file")
         with st.container(horizontal=True):
@@ -58,7 +58,7 @@ def show_picked(result: Result, rows: list[int]) -> None:
     """The sentences of points that were picked."""
     rows = [row for row in rows if row < len(result.table)]
     if rows:
-        table = result.table.iloc[rows[:MOST_ROWS]][COLUMNS]
+        table = result.table.iloc[rows[:MOST_ROWS]][COLUMNS[:3]]
         st.dataframe(table, hide_index=True, alt="The sentences that were picked")
         if len(rows) > MOST_ROWS:
             st.caption(f"The first {MOST_ROWS:,} of {len(rows):,} that were picked.")

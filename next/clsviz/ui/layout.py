@@ -1,20 +1,21 @@
 """The parts that every page has."""
 
 import re
+from typing import Final
 
 import streamlit as st
 
 from clsviz.errors import ClsvizError
 from clsviz.results.result import Result
 
+LIVELY: Final = re.compile(r"(?<=www)(?=\.)|(?<=\w@)(?=\w)|(?<=:)(?=\S)|(?<=[-<>~])(?=[-=>])", re.I)
+"""Places in addresses, :icons: and arrows, which come to life even where they are escaped."""
+
 
 def escape(text: str) -> str:
-    """Text from a link, a corpus or a visitor, as Markdown that shows it and does nothing else.
-
-    A word joiner keeps addresses from coming to life; numbers have none.
-    """
-    escaped = re.sub(r"([\\`*_{}\[\]<>&()#+\-.!|:$~])", r"\\\1", " ".join(text.split()))
-    return re.sub(r"(?<=[\w/@])(\\[:.])(?=\S)(?!(?<=\d\\\.)\d)", "\\1\N{WORD JOINER}", escaped)
+    """Text from a link, a corpus or a visitor, as Markdown that shows it and does nothing else."""
+    line = LIVELY.sub("\N{WORD JOINER}", " ".join(text.split()))
+    return re.sub(r"([\\`*_{}\[\]<>&()#+\-.!|:$~])", r"\\\1", line)
 
 
 def head(result: Result) -> None:

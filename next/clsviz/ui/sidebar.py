@@ -38,12 +38,13 @@ def show() -> Experiment:
         _main_settings()
         with st.expander("More settings", icon=":material/tune:"):
             _other_settings()
+    settings = {name: str(st.session_state[name] or "") for name in SETTINGS}
+    if st.session_state.setdefault("linked", settings) != settings:
+        st.session_state.refused = []
     for sentence in st.session_state.refused:
         st.warning(layout.escape(sentence), icon=":material/link_off:")
     try:
-        experiment = Experiment.parse(
-            {name: str(st.session_state[name] or "") for name in SETTINGS}
-        )
+        experiment = Experiment.parse(settings)
         _check_access(experiment)
     except SettingError as error:
         layout.error(error)
@@ -64,7 +65,6 @@ def measurement_of(experiment: Experiment) -> tuple[object, ...]:
 def change(name: str, value: str | int) -> None:
     """Change a setting from a page, whose widgets are drawn after those of the settings."""
     st.session_state.setdefault("next", {})[name] = value
-    st.session_state.refused = []
 
 
 def _apply_next() -> None:
@@ -101,7 +101,13 @@ def _main_settings() -> None:
         help="A corpus of the list, or any dataset of the Hugging Face Hub.",
         **BOUND,
     )
-    with st.popover("Use your own file", icon=":material/upload_file:", width="stretch"):
+    with st.popover(
+        "Use your own file",
+        icon=":material/upload_file:",
+        width="stretch",
+        key="own_file",
+        on_change="rerun",  # so that it can be closed
+    ):
         st.file_uploader(
             "Text, CSV, TSV, JSON, JSON lines or Parquet, also gzipped",
             FILES,
@@ -183,9 +189,10 @@ def _take_file() -> None:
         name = uploads.store(server().root, file.name, file.getvalue())
     except ClsvizError as error:
         st.session_state.refused = [str(error)]
+        st.session_state.pop("linked", None)
         return
     st.session_state.next = {"corpus": name, "column": "", "encoding": "", "split": ""}
-    st.session_state.refused = []
+    st.session_state.own_file = False
 
 
 def _check_access(experiment: Experiment) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 APP = Path(__file__).parents[2] / "app.py"
 
@@ -29,6 +29,8 @@ FLAGS = [
 START_SECONDS = 120
 PATIENCE = 60_000
 """Milliseconds that a busy machine may take for anything."""
+
+expect.set_options(timeout=PATIENCE / 2)
 
 SIZES = {"wide": (1280, 900), "phone": (390, 844)}
 
@@ -96,11 +98,12 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def visit(browser: Browser, server: str) -> Iterator[Visit]:
-    """Open an address of the server; at the end no page may have had an error of its scripts.
+    """Open an address of the server; no page may have an error of its scripts, or ask elsewhere.
 
     size: a key of SIZES; a phone has touch. scheme: light or dark.
     """
     errors: list[str] = []
+    addresses: set[str] = set()
     pages: list[Page] = []
 
     def visit(path: str = "", size: str = "wide", scheme: str = "light") -> Page:
@@ -114,6 +117,7 @@ def visit(browser: Browser, server: str) -> Iterator[Visit]:
         )
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("request", lambda request: addresses.add(request.url))
         pages.append(page)
         page.goto(server + path)
         return page
@@ -122,3 +126,5 @@ def visit(browser: Browser, server: str) -> Iterator[Visit]:
     for page in pages:
         page.close()
     assert errors == []
+    ours = (server, server.replace("http:", "ws:"), "blob:", "data:")
+    assert [address for address in addresses if not address.startswith(ours)] == []

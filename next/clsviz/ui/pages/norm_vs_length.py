@@ -14,6 +14,7 @@ from clsviz.results.norms import answer, norms
 from clsviz.results.numbers import counted, seconds
 from clsviz.results.result import Result
 from clsviz.results.select import kind_of
+from clsviz.sources import corpora
 from clsviz.ui import cards, chart, layout, progress, share, sidebar, speed, typed
 from clsviz.ui.server import server, session
 
@@ -38,7 +39,8 @@ def points(key: str, n: int, experiment: Experiment, _measured: Measured) -> Res
 @st.cache_resource(max_entries=16, show_spinner=False)
 def pictures(key: tuple[object, ...], _result: Result) -> tuple[str, str]:
     """The scatter and the strip of layers as JSON; shared by all visitors."""
-    strip = scatter.strip(_result).to_json() if _result.details["layers"] else ""
+    has_layers = any(entry["r_squared"] is not None for entry in _result.details["layers"])
+    strip = scatter.strip(_result).to_json() if has_layers else ""
     return figures.DRAW[_result.kind](_result).to_json(), strip
 
 
@@ -119,16 +121,17 @@ with picture:
         key="scatter",
         alt=f"{result.question} {result.verdict}",
         height=HEIGHT,
-        is_private=bool(sentences),
+        is_private=bool(sentences) or corpora.is_file(experiment.corpus),
         table=measured.key,
     )
     cards.show_picked(result, picked)
     st.caption(READING)
 with strip:
-    st.caption("R² of the line after each layer; a click on a bar takes its layer")
-    if not strip_json:
+    if strip_json or not result.is_complete:
+        st.caption("R² of the line after each layer; a click on a bar takes its layer")
+    if not result.is_complete:
         st.space(STRIP_HEIGHT)
-    else:
+    elif strip_json:
         chart.show(
             strip_json,
             key="strip",
