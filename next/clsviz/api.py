@@ -15,9 +15,13 @@ from clsviz.measurements import Kind
 from clsviz.progress import Progress, silent
 from clsviz.results.norms import norms
 from clsviz.results.result import Result
+from clsviz.results.search import DEFAULT_SEARCH, Search, Similarity
+from clsviz.results.search import check as check_search
+from clsviz.results.search import run as run_search
 from clsviz.results.select import kind_of
 from clsviz.results.shipped import SHIPPED
 from clsviz.sources import corpora, models, sampling
+from clsviz.sources.searches import find as find_searches
 from clsviz.store.chunks import Chunks
 from clsviz.store.results import Results
 
@@ -91,6 +95,87 @@ def measure_experiment(
     measured = _measure(prepared, experiment, kind_of(experiment), root, progress)
     result = norms(measured, experiment, Results(root, SHIPPED))
     return result if texts is None else _in_order(result, prepared.sample)
+
+
+def search_test(
+    model: str = "minilm",
+    corpus: Any = "python-api",
+    *,
+    task: str = "",
+    titles: str = "",
+    searches: str | Path | None = None,
+    similarity: Similarity = "cosine",
+    max_exposure: float | None = None,
+    length_power: float | None = None,
+    configuration: str = "",
+    split: str = "",
+    column: str = "",
+    encoding: str = "",
+    segmentation: Segmentation = "auto",
+    sample_size: int | Literal["all"] = "all",
+    seed: int = 0,
+    pooling: Pooling = "mean",
+    store: str | Path | None = None,
+    progress: Progress = silent,
+) -> Result:
+    """Test if a search finds texts of some lengths more often than they are right.
+
+    corpus: a name, or texts: a list, a pandas Series or DataFrame, or a datasets Dataset.
+    task: “titles”, “halves” or “cloze”; by default what suits the corpus. titles: the column that
+    searches. searches: a file of `query` and `ids`, separated by spaces, or of `query` and `text`.
+    similarity: “cosine”, or “dot”. max_exposure: a limit; `details["exceeded"]` has the fifths
+    that are surely beyond. length_power: of tokens, by which scores are multiplied as another fix.
+    sample_size: texts, at most. The other settings are those of `measure`.
+
+    Returns recall, nDCG and exposure by fifths of the texts' lengths, an advised fix, and a table
+    with a row for each search. Raises ClsvizError, also where there are under 30 searches.
+    """
+    experiment = _experiment(
+        model=model,
+        corpus=corpus,
+        configuration=configuration,
+        split=split,
+        column=column,
+        encoding=encoding,
+        segmentation=segmentation,
+        sample_size=sample_size,
+        seed=seed,
+        pooling=pooling,
+    )
+    search = Search(
+        task=task,
+        titles=titles,
+        searches=None if searches is None else Path(searches).expanduser(),
+        similarity=similarity,
+        max_exposure=max_exposure,
+        length_power=length_power,
+    )
+    return search_test_experiment(experiment, search, _texts(corpus), store, progress)
+
+
+def search_test_experiment(
+    experiment: Experiment,
+    search: Search = DEFAULT_SEARCH,
+    texts: Any = None,
+    store: str | Path | None = None,
+    progress: Progress = silent,
+) -> Result:
+    """As `search_test`, of settings in two values; texts take the place of the corpus."""
+    check_search(experiment)
+    root = default_store() if store is None else Path(store)
+    weights = models.find(experiment.model, root, experiment.seed, progress)
+    choice: dict[str, Any] = {
+        "task": search.task,
+        "titles": search.titles,
+        "judged": search.searches,
+    }
+    asked = find_searches(experiment, root, **choice, texts=texts, progress=progress)
+    job: Job[Result] = Job()
+    stores = Chunks(root, SHIPPED), InProcess(), Results(root, SHIPPED)
+    for _ in run_search(job, asked, weights, experiment, search, *stores):
+        progress(job.done, job.total, job.unit)
+    assert job.result is not None  # it has taken its last step
+    return job.result
 
 
 def default_store() -> Path:

@@ -9,7 +9,7 @@ import json
 import subprocess
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -20,10 +20,35 @@ from clsviz.errors import ClsvizError, SettingError
 from clsviz.experiment import Experiment
 from clsviz.progress import silent
 from clsviz.results.result import PICTURES, WRITERS, Result, check_ending
+from clsviz.results.search import Search
 
 APP: Final = Path(__file__).parents[1] / "app.py"
 
-COMMANDS: Final = {"measure": api.measure_experiment}
+COMMANDS: Final[dict[str, Callable[..., Result]]] = {
+    "measure": api.measure_experiment,
+    "search-test": api.search_test_experiment,
+}
+
+DEFAULTS: Final[dict[str, dict[str, str]]] = {
+    "search-test": {"corpus": "python-api", "pooling": "mean", "sample_size": "all"},
+}
+"""Settings of a command whose defaults are others than those of `Experiment`."""
+
+LINKED: Final = {
+    "search-test": {"search_corpus": "corpus", "search_pooling": "pooling"}
+    | {name: name for name in ("model", "seed")},
+}
+"""Settings that a command takes from a link, by their names there; others take all."""
+
+SEARCH_FLAGS: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
+    "task": (str, "titles, halves or cloze; by default what suits the corpus"),
+    "titles": (str, "the column that searches"),
+    "searches": (Path, "a file of query and ids, or of query and text"),
+    "similarity": (str, "cosine, or dot for the dot product; by default cosine"),
+    "max_exposure": (float, "status 1 if a fifth takes surely over so many times its share"),
+    "length_power": (float, "of tokens, by which scores are multiplied as another fix to try"),
+}
+"""Flags of search-test besides the settings: their types, and what they mean."""
 
 
 def command() -> NoReturn:
@@ -55,18 +80,22 @@ def _run(name: str, options: dict[str, Any]) -> int:
     output: Path | None = options.pop("output")
     plot: Path | None = options.pop("plot")
     is_json, store = options.pop("json"), options.pop("store")
-    experiment = _experiment(options)
+    questions: dict[str, Search] = {}
+    if name == "search-test":
+        flags = {flag: options.pop(flag) for flag in SEARCH_FLAGS if flag in options}
+        questions["search"] = Search(**flags)
+    experiment = _experiment(name, options)
     for path, endings in ((output, WRITERS), (plot, PICTURES)):
         if path is not None:
             check_ending(path, endings)
     progress = _show_progress if sys.stderr.isatty() else silent
-    result = COMMANDS[name](experiment, store=store, progress=progress)
+    result = COMMANDS[name](experiment, **questions, store=store, progress=progress)
     if output is not None:
         result.write(output)
     if plot is not None:
         result.save_plot(plot)
     print(_text(result, is_json))
-    return 0
+    return 1 if result.details.get("exceeded") else 0
 
 
 def _text(result: Result, is_json: bool) -> str:
@@ -75,18 +104,20 @@ def _text(result: Result, is_json: bool) -> str:
     return result.text()
 
 
-def _experiment(options: dict[str, Any]) -> Experiment:
+def _experiment(command: str, options: dict[str, Any]) -> Experiment:
     """The settings of a link, and of flags, which come first; raises SettingError."""
     link = options.pop("query", None)
     settings: dict[str, str] = {}
     if link is not None:
         address = urlsplit(link)
         pairs = parse_qsl(address.query or address.path.lstrip("?"))
-        names = {field.name for field in fields(Experiment)}
-        settings = {name: text for name, text in pairs if name in names - {"probe_size"}}
+        names = {field.name: field.name for field in fields(Experiment)}
+        names = LINKED.get(command, names)
+        settings = {names[name]: text for name, text in pairs if name in names}
+        settings.pop("probe_size", None)
         if not settings:
             raise SettingError("The link of --query has no settings.", "Copy the whole address.")
-    return Experiment.parse({**settings, **options})
+    return Experiment.parse({**DEFAULTS.get(command, {}), **settings, **options})
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -99,10 +130,17 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=summary, description=summary)
         for field in fields(Experiment):
             flag = f"--{field.name.replace('_', '-')}"
-            default = "last" if field.default is None else field.default or "the likeliest"
+            default = DEFAULTS.get(name, {}).get(field.name, field.default)
+            default = "last" if default is None else default or "the likeliest"
             command.add_argument(
                 flag, default=argparse.SUPPRESS, metavar="VALUE", help=f"by default {default}"
             )
+        if name == "search-test":
+            for flag, (kind, meaning) in SEARCH_FLAGS.items():
+                option = f"--{flag.replace('_', '-')}"
+                command.add_argument(
+                    option, type=kind, metavar="VALUE", help=meaning, default=argparse.SUPPRESS
+                )
         command.add_argument("--query", metavar="LINK", default=argparse.SUPPRESS, help=LINK_HELP)
         command.add_argument("--store", metavar="DIR", help="the folder of what is measured")
         command.add_argument("--json", action="store_true", help="print the answer as JSON")

@@ -3,11 +3,14 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from clsviz.figures import scatter
+from clsviz.figures import bars, scatter
 from clsviz.results.result import Result
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-DRAW: "Final[dict[str, Callable[[Result], go.Figure]]]" = {"norms": scatter.norms}
+DRAW: "Final[dict[str, Callable[[Result], go.Figure]]]" = {
+    "norms": scatter.norms,
+    "search": bars.search,
+}
 """A function for each kind of result."""

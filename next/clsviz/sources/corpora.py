@@ -109,11 +109,14 @@ def open_corpus(experiment: Experiment, root: Path, progress: Progress = silent)
     if name in SHIPPED:
         _refuse(experiment, "configuration", "split", "column", "encoding", "segmentation")
         return _shipped(name)
+    return open_file(path_of(name, root), experiment, root, progress)
+
+
+def path_of(name: str, root: Path) -> Path:
+    """The place of a corpus that is a file, also of one uploaded to the store at `root`."""
     if name.startswith(uploads.PREFIX):
-        path = uploads.find(root, name)
-    else:  # Path.expanduser raises for users that do not exist
-        path = Path(os.path.expanduser(name))
-    return open_file(path, experiment, root, progress)
+        return uploads.find(root, name)
+    return Path(os.path.expanduser(name))  # Path.expanduser raises for users that do not exist
 
 
 def _refuse(experiment: Experiment, *settings: str) -> None:

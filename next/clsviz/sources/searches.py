@@ -1,0 +1,339 @@
+"""Searches whose right texts are known: by titles, halves of texts, sentences, or people."""
+
+import hashlib
+import json
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from clsviz.errors import CorpusError, SettingError, Undefined, quote
+from clsviz.experiment import Experiment
+from clsviz.progress import Progress, silent
+from clsviz.sources import corpora, sampling, sentences, tables
+from clsviz.sources.corpora import Corpus, Fingerprint, Reading
+from clsviz.sources.sampling import Sample
+
+Task = Literal["titles", "halves", "cloze", "judged"]
+
+FEWEST: Final = 30
+"""Of fewer searches, no fifth has enough to tell anything."""
+
+MOST_TEXTS, MOST_SEARCHES = 20_000, 5_000
+"""Texts that are indexed, and searches among them; of more, the seed draws so many."""
+
+WINDOWS: Final = (2, 3, 5, 9)
+"""Sentences of a window, the one that searches for the others included."""
+
+TITLES: Final = ("title", "headline", "heading", "subject", "summary", "name", "question")
+"""Names that a column of titles tends to have, likeliest first."""
+
+ID: Final = "id"
+
+NUMBER: Final = re.compile(r"[+-]?\d+(\.0*)?|\d(\.\d+)?e\+\d\d")
+"""A number that may be whole, as tables write it."""
+
+Query = tuple[str, Iterable[int]]
+"""A query, and the places of the texts that are right for it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Searches:
+    """Different queries, the texts that they search, and the places of those that are right.
+
+    texts, queries: tables of `sentence`. right: for each query, places of texts, intp, in order.
+    n_unknown_ids: different ids, or texts, that are called right and are not in the corpus.
+    n_without_text: queries without a right text, which are left out. caveats: sentences.
+    """
+
+    task: Task
+    texts: Corpus
+    queries: Corpus
+    right: tuple[NDArray[np.intp], ...]
+    n_unknown_ids: int = 0
+    n_without_text: int = 0
+    caveats: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """Of texts, queries and what is right."""
+        right = [places.tolist() for places in self.right]
+        content = json.dumps([self.texts.fingerprint, self.queries.fingerprint, right])
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    @property
+    def samples(self) -> tuple[Sample, Sample]:
+        """All texts and all queries, in their order."""
+        both = (self.texts, self.queries)
+        texts, queries = (Sample(some, 0, np.arange(some.table.num_rows)) for some in both)
+        return texts, queries
+
+
+def find(
+    experiment: Experiment,
+    root: Path,
+    *,
+    task: str = "",
+    titles: str = "",
+    judged: Path | None = None,
+    texts: Any = None,
+    progress: Progress = silent,
+) -> Searches:
+    """The searches that a corpus gives, or that a file names right texts of the corpus for.
+
+    task: titles, halves or cloze; "" for what suits the corpus. titles: the column that searches.
+    judged: a table of `query` and `ids`, separated by spaces, or of `query` and `text`.
+    texts: in memory, in the place of the corpus.
+    Raises CorpusError and SettingError where a file or a setting cannot be used, and Undefined
+    where there are under 30 searches.
+    """
+    if judged is not None and (task or titles):
+        raise SettingError("The searches are in a file.", "Leave task and titles out.")
+    if titles and task not in ("", "titles"):
+        raise SettingError(f"task is {quote(task)}, which takes no titles.", "Leave one out.")
+    if task not in ("", "titles", "halves", "cloze"):
+        raise SettingError(f"task is {quote(task)}.", "Choose titles, halves or cloze.")
+    needed = ID if judged is not None else titles
+    corpus = _whole_texts(experiment, root, needed, texts, progress)
+    if judged is not None:
+        return _of_judged(corpus, judged, experiment, progress)
+    names = {name.strip().casefold(): name for name in corpus.table.column_names[::-1]}
+    likely = next((names[name] for name in TITLES if name in names), "")
+    if task == "titles" or titles or (likely and not task):
+        return _of_titles(corpus, titles or likely, experiment)
+    whole = corpus.table["sentence"].to_pylist()
+    if task == "cloze" or (not task and corpus.reading.segmentation == "paragraphs"):
+        return _of_pairs("cloze", corpus, _windows(whole, experiment.seed), experiment)
+    halves = _halves(whole)
+    if not task and not corpus.reading.column and len(halves) < FEWEST:  # lines of a book
+        return _of_pairs("cloze", corpus, _windows(whole, experiment.seed), experiment)
+    return _of_pairs("halves", corpus, halves, experiment)
+
+
+def _whole_texts(
+    experiment: Experiment, root: Path, needed: str, texts: Any, progress: Progress
+) -> Corpus:
+    """The corpus with its texts uncut, and with a column for titles or ids where it has one."""
+    uncut = replace(experiment, segmentation="lines", sample_size=MOST_TEXTS)
+    if texts is not None:
+        return corpora.from_texts(texts, uncut)
+    if corpora.is_on_hub(experiment.corpus):
+        size = experiment.sample_size
+        drawn = replace(uncut, sample_size=MOST_TEXTS if size == "all" else size)
+        sample = sampling.draw(drawn, root, progress)
+        return replace(sample.corpus, table=sample.rows())
+    if experiment.corpus in corpora.SHIPPED:
+        return corpora.open_corpus(experiment, root, progress)
+    path = corpora.path_of(experiment.corpus, root)
+    source = tables.open_table(path, path.name, experiment.encoding, progress)
+    plan = corpora.make_plan(source, path.name, experiment, progress)
+    likely = [name for name in plan.columns if name.strip().casefold() in TITLES]
+    extras = [needed] if needed else likely
+    is_joined = getattr(plan.source, "is_joined", False)
+    how = "paragraphs" if is_joined else "lines"
+    plan = replace(plan, segmentation=how, extras=tuple(extras))
+    doubts: Counter[str] = Counter()
+    batches = plan.source.batches(doubts, progress)
+    table = pa.concat_tables([plan.sentences(batch, doubts) for batch in batches])
+    table = table.drop_columns([name for name in extras if table[name].null_count == len(table)])
+    return Corpus(experiment.corpus, path.name, "", table, plan.reading(doubts))
+
+
+def _of_titles(corpus: Corpus, column: str, experiment: Experiment) -> Searches:
+    """Titles search for their texts."""
+    if column not in corpus.table.column_names or column == "sentence":
+        name = f" {quote(column)}" if column else " of titles"
+        reason = f"{quote(corpus.label)} has no column{name}."
+        raise CorpusError(reason, "Name one that has titles, or choose another task.")
+    titles = [title or "" for title in corpus.table[column].to_pylist()]
+    has_title = [bool(title.strip()) for title in titles]
+    if not any(has_title):
+        reason = f"All titles in column {quote(column)} of {quote(corpus.label)} are empty."
+        raise CorpusError(reason, "Name another column.")
+    texts = corpus.table["sentence"].filter(pa.array(has_title)).to_pylist()
+    queries = [(title, [place]) for place, title in enumerate(filter(str.strip, titles))]
+    n_empty = len(titles) - len(queries)
+    caveats = (f"Rows without a title, which are left out: {n_empty:,}.",) if n_empty else ()
+    return _make("titles", corpus, texts, queries, experiment, caveats=caveats)
+
+
+def _of_pairs(
+    task: Task, corpus: Corpus, pairs: Sequence[tuple[str, str]], experiment: Experiment
+) -> Searches:
+    """Queries search for a text of their own, among all these texts."""
+    queries = [(query, [place]) for place, (query, _) in enumerate(pairs)]
+    return _make(task, corpus, [text for _, text in pairs], queries, experiment)
+
+
+def _halves(texts: Iterable[str]) -> list[tuple[str, str]]:
+    """First and second halves of the texts that have two sentences, cut nearest to the middle."""
+    pairs = []
+    for text in texts:
+        pieces = sentences.cut(text)
+        if len(pieces) > 1:
+            ends = list(accumulate(len(piece) + 1 for piece in pieces))
+            middle = min(range(1, len(pieces)), key=lambda n: abs(ends[n - 1] - ends[-1] / 2))
+            pairs.append((" ".join(pieces[:middle]), " ".join(pieces[middle:])))
+    return pairs
+
+
+def _windows(texts: Iterable[str], seed: int) -> list[tuple[str, str]]:
+    """Inverse cloze: sentences, and the neighbours they are taken from, in windows of any size."""
+    pieces = [piece for text in texts for piece in sentences.cut(text)]
+    lettered = [piece for piece in pieces if any(map(str.isalpha, piece))]
+    draw = random.Random(seed)  # noqa: S311 (nothing is secret)
+    pairs, start = [], 0
+    while start + (size := draw.choice(WINDOWS)) <= len(lettered):
+        window = lettered[start : start + size]
+        query = window.pop(draw.randrange(size))
+        pairs.append((query, " ".join(window)))
+        start += size
+    return pairs
+
+
+def _of_judged(corpus: Corpus, path: Path, experiment: Experiment, progress: Progress) -> Searches:
+    """Searches of a file that names right texts by id, which several may have, or as they are."""
+    columns = read_judged(path, progress)
+    texts = corpus.table["sentence"].to_pylist()
+    is_by_id = any(columns["ids"])
+    if is_by_id and ID not in corpus.table.column_names:
+        reason = f"{quote(corpus.label)} has no column {quote(ID)}, which {quote(path.name)} names."
+        raise CorpusError(reason, "Add one, or name the right texts themselves in a column text.")
+    keys = map(id_of, corpus.table[ID].to_pylist()) if is_by_id else map(fold, texts)
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, key in enumerate(keys):
+        places[key].append(place)
+    queries: list[Query] = []
+    unknown: set[str] = set()
+    for query, cell in zip(columns["query"], columns["ids" if is_by_id else "text"], strict=True):
+        if not is_by_id or id_of(cell) in places:  # an id may have spaces in it
+            named = [id_of(cell) if is_by_id else fold(cell)]
+        else:
+            named = list(map(id_of, cell.split()))
+        unknown.update(key for key in named if key and key not in places)
+        queries.append((query, [place for key in named if key for place in places.get(key, ())]))
+    if not any(right for _, right in queries):
+        what = "ids" if is_by_id else "texts"
+        reason = f"None of the {what} in {quote(path.name)} is in {quote(corpus.label)}."
+        raise CorpusError(reason, "Compare the two files.")
+    what = "Right ids" if is_by_id else "Right texts"
+    caveat = f"{what} that are not in the corpus: {len(unknown):,}."
+    caveats = (caveat,) if unknown else ()
+    searches = _make("judged", corpus, texts, queries, experiment, caveats=caveats)
+    return replace(searches, n_unknown_ids=len(unknown))
+
+
+def read_judged(path: Path, progress: Progress = silent) -> dict[str, list[str]]:
+    """The columns query, ids and text of a file, as texts, "" where there is none."""
+    names = ("query", "ids", "text")
+    columns: dict[str, list[str]] = {name: [] for name in names}
+    for batch in tables.open_table(path, path.name, "", progress).batches(Counter(), progress):
+        for name in names:
+            has_it = name in batch.column_names
+            cells = batch[name].to_pylist() if has_it else [""] * len(batch)
+            columns[name] += [cell or "" for cell in cells]
+    for row, cell in enumerate(columns["ids"], 1):
+        if cell.startswith("[") and cell.endswith("]"):
+            reason = f"ids in row {row:,} of {quote(path.name)} are lists."
+            raise CorpusError(reason, "Write the ids of a query as one text, separated by spaces.")
+    if not any(columns["query"]) or not (any(columns["ids"]) or any(columns["text"])):
+        reason = f"{quote(path.name)} lacks a column query, or one named ids or text."
+        remedy = "Write the ids of a query as one text, separated by spaces, not as a list."
+        raise CorpusError(reason, remedy)
+    return columns
+
+
+def id_of(cell: str | None) -> str:
+    """An id to compare: whole numbers are alike however they are written, and long ones exact."""
+    text = (cell or "").strip()
+    if NUMBER.fullmatch(text):
+        number = Decimal(text)
+        if number == number.to_integral_value():
+            return f"{number.to_integral_value():f}"
+    return text
+
+
+def fold(text: str) -> str:
+    """A text to compare: white space and case make no difference."""
+    return " ".join(text.split()).casefold()
+
+
+def _make(
+    task: Task,
+    corpus: Corpus,
+    texts: Sequence[str],
+    queries: Sequence[Query],
+    experiment: Experiment,
+    *,
+    caveats: tuple[str, ...] = (),
+) -> Searches:
+    """Searches among texts; equal queries are one, and copies of a right text are right."""
+    copies: dict[str, list[int]] = defaultdict(list)
+    for place, text in enumerate(texts):
+        copies[text].append(place)
+    merged: dict[str, tuple[str, set[int]]] = {}
+    for query, right in queries:
+        all_right = merged.setdefault(fold(query), (query, set()))[1]
+        all_right.update(place for one in right for place in copies[texts[one]])
+    n_blank = sum(not fold(query) for query, _ in queries)
+    merged.pop("", None)
+    n_without = sum(not right for _, right in merged.values())
+    n_equal = len(queries) - n_blank - len(merged)
+    kept = [(query, right) for query, right in merged.values() if right]
+    texts, kept, cut = _drawn(texts, kept, experiment)
+    if len(kept) < FEWEST:
+        different = f"Only {len(kept)} different search{'es' * (len(kept) != 1)}"
+        reason = f"{different} can be made of {quote(corpus.label)}, and {FEWEST} are needed."
+        raise Undefined(reason, "Give more texts or searches, or choose python-api.")
+    notes = [
+        (n_blank, f"Rows without a query, which are left out: {n_blank:,}."),
+        (n_equal, f"Queries that equal another, and are one search with it: {n_equal:,}."),
+        (n_without, f"Queries without a right text, which are left out: {n_without:,}."),
+    ]
+    notes_of = tuple(text for n, text in notes if n)
+    own = _corpus(corpus, "texts", texts), _corpus(corpus, "queries", [query for query, _ in kept])
+    places = tuple(np.array(sorted(right), np.intp) for _, right in kept)
+    all_caveats = (*corpus.reading.caveats, *caveats, *notes_of, *cut)
+    return Searches(task, *own, places, 0, n_without, all_caveats)
+
+
+def _drawn(
+    texts: Sequence[str], queries: list[tuple[str, set[int]]], experiment: Experiment
+) -> tuple[Sequence[str], list[tuple[str, set[int]]], list[str]]:
+    """No more texts and searches than are looked at, drawn by the seed, and what is left out."""
+    caveats = []
+    draw = np.random.RandomState(experiment.seed)
+    size = experiment.sample_size
+    most = MOST_TEXTS if size == "all" else min(size, MOST_TEXTS)
+    if len(texts) > most:
+        caveats.append(f"{most:,} of {len(texts):,} texts are searched, drawn by the seed.")
+        places = np.sort(draw.permutation(len(texts))[:most]).tolist()
+        place_of = {old: new for new, old in enumerate(places)}
+        texts = [texts[place] for place in places]
+        found = [
+            (query, {place_of[one] for one in right & place_of.keys()}) for query, right in queries
+        ]
+        queries = [(query, right) for query, right in found if right]
+    if len(queries) > MOST_SEARCHES:
+        caveats.append(f"{MOST_SEARCHES:,} of {len(queries):,} queries search, drawn by the seed.")
+        some = np.sort(draw.permutation(len(queries))[:MOST_SEARCHES]).tolist()
+        queries = [queries[place] for place in some]
+    return texts, queries, caveats
+
+
+def _corpus(corpus: Corpus, what: str, texts: Sequence[str]) -> Corpus:
+    """Texts of a corpus as a corpus of their own."""
+    table = pa.table({"sentence": pa.array(texts, pa.large_string())})
+    digest = Fingerprint()
+    digest.add(table["sentence"])
+    reading = Reading(column=corpus.reading.column, n_texts=len(texts))
+    return Corpus(corpus.name, f"{what} of {corpus.label}", str(digest), table, reading)
