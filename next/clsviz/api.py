@@ -14,6 +14,10 @@ from clsviz.jobs.worker import InProcess
 from clsviz.measurements import Kind
 from clsviz.progress import Progress, silent
 from clsviz.results.norms import norms
+from clsviz.results.probes import SEEDS, Checks, Readings, probes
+from clsviz.results.probes import check as check_probe
+from clsviz.results.probes import find as find_readings
+from clsviz.results.probes import read as read_lengths
 from clsviz.results.result import Result
 from clsviz.results.search import DEFAULT_SEARCH, Search, Similarity
 from clsviz.results.search import check as check_search
@@ -21,6 +25,7 @@ from clsviz.results.search import run as run_search
 from clsviz.results.select import kind_of
 from clsviz.results.shipped import SHIPPED
 from clsviz.sources import corpora, models, sampling
+from clsviz.sources.models import UNTRAINED
 from clsviz.sources.searches import find as find_searches
 from clsviz.store.chunks import Chunks
 from clsviz.store.results import Results
@@ -95,6 +100,81 @@ def measure_experiment(
     measured = _measure(prepared, experiment, kind_of(experiment), root, progress)
     result = norms(measured, experiment, Results(root, SHIPPED))
     return result if texts is None else _in_order(result, prepared.sample)
+
+
+def probe(
+    model: str = "minilm",
+    corpus: Any = "python-docs",
+    *,
+    configuration: str = "",
+    split: str = "",
+    column: str = "",
+    encoding: str = "",
+    segmentation: Segmentation = "auto",
+    sample_size: int | Literal["all"] | None = None,
+    seed: int = 0,
+    precision: Precision = "exact",
+    probe_size: int = 5000,
+    length_cutoff: int = 80,
+    layer: int | None = None,
+    pooling: Pooling = "cls",
+    unit: Unit = "tokens",
+    random_weights: bool = False,
+    store: str | Path | None = None,
+    progress: Progress = silent,
+) -> Result:
+    """Predict the length of sentences from their vectors, after every layer.
+
+    layer, pooling: the vector whose direction, with half as many sentences and with shuffled
+    lengths, is tested too. random_weights: also with random weights, of three seeds.
+    The other settings are those of `measure`.
+
+    Returns R² and the error of held-out predictions as facts, and a table with a row for each
+    vector: probe_error and norm_error are mean absolute errors, in the unit. Raises ClsvizError.
+    """
+    experiment = _experiment(
+        model=model,
+        corpus=corpus,
+        configuration=configuration,
+        split=split,
+        column=column,
+        encoding=encoding,
+        segmentation=segmentation,
+        sample_size=sample_size,
+        seed=seed,
+        precision=precision,
+        probe_size=probe_size,
+        length_cutoff=length_cutoff,
+        layer=layer,
+        pooling=pooling,
+        unit=unit,
+    )
+    return probe_experiment(experiment, random_weights, _texts(corpus), store, progress)
+
+
+def probe_experiment(
+    experiment: Experiment,
+    random_weights: bool = False,
+    texts: Any = None,
+    store: str | Path | None = None,
+    progress: Progress = silent,
+) -> Result:
+    """As `probe`, of settings in one value; texts take the place of the corpus."""
+    check_probe(experiment)
+    root = default_store() if store is None else Path(store)
+    prepared = _prepare(experiment, texts, root, progress)
+    numbers, seconds = _read(prepared, experiment, root, progress)
+    random = []
+    if random_weights:
+        name = UNTRAINED + experiment.model.removeprefix(UNTRAINED)
+        view = replace(experiment, layer=None, pooling="cls")
+        for seed in SEEDS:
+            untrained = Prepared(models.find(name, root, seed, progress), prepared.sample)
+            (readings, _), more_seconds = _read(untrained, view, root, progress)
+            random.append(readings)
+            seconds += more_seconds
+    result = probes(prepared, numbers, experiment, random, seconds)
+    return result if texts is None else replace(result, command="")
 
 
 def search_test(
@@ -219,6 +299,22 @@ def _measure(
         raise CorpusError(f"{label} holds no sentences.", "Choose another corpus.")
     progress(job.done, job.total, job.unit)
     return job.result
+
+
+def _read(
+    prepared: Prepared, experiment: Experiment, root: Path, progress: Progress
+) -> tuple[tuple[Readings, Checks], float]:
+    """The numbers of probes, stored or computed, and the seconds that measuring took."""
+    results = Results(root, SHIPPED)
+    stored = find_readings(prepared, experiment, results)
+    if stored is not None:
+        return stored, 0.0
+    measured = _measure(prepared, experiment, "vectors", root, progress)
+    job: Job[tuple[Readings, Checks]] = Job()
+    for _ in read_lengths(job, measured, experiment, results):
+        progress(job.done, job.total, job.unit)
+    assert job.result is not None  # it has taken its last step
+    return job.result, measured.seconds
 
 
 def _in_order(result: Result, sample: sampling.Sample) -> Result:

@@ -26,6 +26,7 @@ APP: Final = Path(__file__).parents[1] / "app.py"
 
 COMMANDS: Final[dict[str, Callable[..., Result]]] = {
     "measure": api.measure_experiment,
+    "probe": api.probe_experiment,
     "search-test": api.search_test_experiment,
 }
 
@@ -80,10 +81,12 @@ def _run(name: str, options: dict[str, Any]) -> int:
     output: Path | None = options.pop("output")
     plot: Path | None = options.pop("plot")
     is_json, store = options.pop("json"), options.pop("store")
-    questions: dict[str, Search] = {}
+    questions: dict[str, Any] = {}
     if name == "search-test":
         flags = {flag: options.pop(flag) for flag in SEARCH_FLAGS if flag in options}
         questions["search"] = Search(**flags)
+    if name == "probe":
+        questions["random_weights"] = options.pop("random_weights")
     experiment = _experiment(name, options)
     for path, endings in ((output, WRITERS), (plot, PICTURES)):
         if path is not None:
@@ -114,7 +117,8 @@ def _experiment(command: str, options: dict[str, Any]) -> Experiment:
         names = {field.name: field.name for field in fields(Experiment)}
         names = LINKED.get(command, names)
         settings = {names[name]: text for name, text in pairs if name in names}
-        settings.pop("probe_size", None)
+        if command == "measure":
+            settings.pop("probe_size", None)
         if not settings:
             raise SettingError("The link of --query has no settings.", "Copy the whole address.")
     return Experiment.parse({**DEFAULTS.get(command, {}), **settings, **options})
@@ -135,6 +139,9 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 flag, default=argparse.SUPPRESS, metavar="VALUE", help=f"by default {default}"
             )
+        if name == "probe":
+            meaning = "compare with random weights, of three seeds"
+            command.add_argument("--random-weights", action="store_true", help=meaning)
         if name == "search-test":
             for flag, (kind, meaning) in SEARCH_FLAGS.items():
                 option = f"--{flag.replace('_', '-')}"

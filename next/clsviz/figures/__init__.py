@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from clsviz.figures import bars, scatter
+from clsviz.figures import bars, lines, scatter
 from clsviz.results.result import Result
 
 if TYPE_CHECKING:
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 DRAW: "Final[dict[str, Callable[[Result], go.Figure]]]" = {
     "norms": scatter.norms,
+    "probes": lines.probes,
     "search": bars.search,
 }
 """A function for each kind of result."""

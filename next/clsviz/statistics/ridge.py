@@ -51,11 +51,11 @@ def predict(vectors: ArrayLike, targets: ArrayLike, fold_of: NDArray[np.intp]) -
     vectors: (n, width). targets: (n, m), such as lengths. fold_of: (n,), from `bootstrap.folds`,
     which keeps near-duplicates together; the penalty of each target is chosen by the same folds,
     of those that the regression is fitted to, and dimensions are scaled on these alone.
-    Raises Undefined where the vectors do not vary, or are not finite.
+    Raises Undefined where the vectors or a target do not vary, or are not finite.
     """
     x, y = np.asarray(vectors), np.asarray(targets, np.float64)
     centre = x.mean(axis=0, dtype=np.float64)
-    _check(x, centre)
+    _check(x, y, centre)
     rows = [np.flatnonzero(fold_of == fold) for fold in range(N_FOLDS)]
     with threadpoolctl.threadpool_limits(1, user_api="blas"):  # more of them wait for each other
         parts = [_part(x[of_fold] - centre, y[of_fold]) for of_fold in rows]
@@ -100,38 +100,39 @@ def directions(vectors: ArrayLike) -> Floats:
     return result
 
 
-def scores(
+def score(
     lengths: ArrayLike,
     predictions: ArrayLike,
     clusters: ArrayLike,
     groups: ArrayLike | None = None,
-) -> list[Score]:
-    """The score of each column of predictions (n, r) of the lengths (n,), all on the same draws.
+) -> Score:
+    """The score of predictions of n lengths; each argument is (n,).
 
-    clusters, groups: (n,), as a line takes them: ten groups or more widen each interval to theirs.
+    clusters, groups: as a line takes them; ten groups or more widen the interval to theirs. The
+    same seed draws for all predictions of the same lengths.
     """
     y, p = np.asarray(lengths, np.float64), np.asarray(predictions, np.float64)
     u = y - y.mean()
-    columns = [np.ones_like(u), u, u * u, *((p - y[:, None]) ** 2).T]
-    r2s = _r2(np.stack(columns).sum(axis=1, keepdims=True))[:, 0]
-    draws = [_r2(resample(columns, clusters))]
+    columns = [np.ones_like(u), u, u * u, (p - y) ** 2]
+    intervals = [middle(_r2(resample(columns, clusters)))]
     if groups is not None and len(np.unique(groups)) >= LEAST_GROUPS:
-        draws.append(_r2(resample(columns, groups)))
-    intervals = [max(map(middle, of_column), key=np.ptp) for of_column in zip(*draws, strict=True)]
-    errors = np.abs(p - y[:, None]).mean(axis=0)
-    return [Score(*row) for row in zip(r2s.tolist(), intervals, errors.tolist(), strict=True)]
+        intervals.append(middle(_r2(resample(columns, groups))))
+    r2 = float(_r2(np.sum(columns, axis=1)))
+    return Score(r2, max(intervals, key=np.ptp), float(abs(p - y).mean()))
 
 
 def _r2(sums: Floats) -> Floats:
-    """R² from sums (3 + r, …) of 1, u and u², and of squared errors: (r, …)."""
-    n, su, suu, *squares = sums
+    """R² from sums (4, …) of 1, u and u², and of squared errors."""
+    n, su, suu, squares = sums
     with np.errstate(divide="ignore", invalid="ignore"):  # a draw may have one length alone
-        result: Floats = 1 - np.stack(squares) / (suu - su * su / n)
-    return result
+        return np.asarray(1 - squares / (suu - su * su / n))
 
 
-def _check(vectors: NDArray[np.floating], centre: Floats) -> None:
-    """Raise Undefined where no dimension varies by more than rounding."""
+def _check(vectors: NDArray[np.floating], targets: Floats, centre: Floats) -> None:
+    """Raise Undefined where no dimension varies by more than rounding, or a target does not."""
+    if not np.ptp(targets, axis=0).all():
+        reason = f"All {len(targets):,} sentences have the same length."
+        raise Undefined(reason, "Raise the length cutoff, or take a larger sample.")
     other = "Choose another layer, or another vector."
     if not np.isfinite(centre).all():
         raise Undefined("Some vectors are not finite numbers.", other)

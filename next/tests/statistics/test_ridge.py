@@ -79,10 +79,17 @@ def test_dimensions_that_vary_by_rounding_have_no_weight():
     assert np.allclose(wider[fold_of == 2], expected[fold_of == 2])
 
 
-@pytest.mark.parametrize("vectors", [np.full((50, 3), 0.1), np.full((50, 3), np.inf)])
-def test_vectors_that_do_not_vary_have_no_probe(vectors):
-    with pytest.raises(Undefined):
-        ridge.predict(vectors, np.arange(50.0)[:, None], folds(np.arange(50)))
+@pytest.mark.parametrize(
+    ("vectors", "lengths", "reason"),
+    [
+        (np.full((50, 3), 0.1), np.arange(50.0), "the same for all sentences"),
+        (np.full((50, 3), np.inf), np.arange(50.0), "not finite"),
+        (np.eye(50), np.full(50, 7.0), "All 50 sentences have the same length"),
+    ],
+)
+def test_what_does_not_vary_has_no_probe(vectors, lengths, reason):
+    with pytest.raises(Undefined, match=reason):
+        ridge.predict(vectors, lengths[:, None], folds(np.arange(50)))
 
 
 def test_the_line_on_a_norm_is_fitted_to_the_other_folds():
@@ -98,15 +105,15 @@ def test_the_line_on_a_norm_is_fitted_to_the_other_folds():
         assert np.allclose(guesses[test], y[train].mean())
 
 
-def test_scores_are_those_of_scikit_learn():
+@pytest.mark.parametrize("noise", [1, 4, 9])
+def test_scores_are_those_of_scikit_learn(noise):
     random = np.random.default_rng(0)
     y = random.normal(20, 5, 300)
-    predictions = y[:, None] + random.normal(0, [1, 4, 9], (300, 3))
-    for score, column in zip(
-        ridge.scores(y, predictions, np.arange(300)), predictions.T, strict=True
-    ):
-        assert np.isclose(score.r2, r2_score(y, column))
-        assert np.isclose(score.error, mean_absolute_error(y, column))
+    predictions = y + random.normal(0, noise, 300)
+    score = ridge.score(y, predictions, np.arange(300))
+    assert np.isclose(score.r2, r2_score(y, predictions))
+    assert np.isclose(score.error, mean_absolute_error(y, predictions))
+    assert score.r2_interval[0] < score.r2 < score.r2_interval[1]
 
 
 def test_intervals_hold_the_truth_in_95_of_100_clustered_samples():
@@ -116,7 +123,7 @@ def test_intervals_hold_the_truth_in_95_of_100_clustered_samples():
         clusters = np.repeat(np.arange(100), 3)
         y = random.normal(20, 5, 100)[clusters]
         predictions = y + random.normal(0, 3, 100)[clusters]
-        low, high = ridge.scores(y, predictions[:, None], clusters)[0].r2_interval
+        low, high = ridge.score(y, predictions, clusters).r2_interval
         hits.append(low <= 1 - 9 / 25 <= high)
     assert 0.89 < np.mean(hits) < 0.99
 
@@ -126,8 +133,8 @@ def test_ten_row_groups_widen_the_interval_and_nine_do_not():
     y = random.normal(20, 5, 400)
     for n_groups, widens in ((9, False), (10, True)):
         groups = np.arange(400) * n_groups // 400
-        predictions = (y + random.normal(0, 4, n_groups)[groups])[:, None]
-        alone, both = (ridge.scores(y, predictions, np.arange(400), of)[0] for of in (None, groups))
+        predictions = y + random.normal(0, 4, n_groups)[groups]
+        alone, both = (ridge.score(y, predictions, np.arange(400), of) for of in (None, groups))
         assert (np.ptp(both.r2_interval) > np.ptp(alone.r2_interval)) == widens
 
 
