@@ -10,6 +10,8 @@ from clsviz.experiment import Experiment, Pooling, Precision, Segmentation, Unit
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import Measured, Prepared
 from clsviz.jobs.measure import measure as steps_of
+from clsviz.jobs.search import Rankings
+from clsviz.jobs.search import run as rank_texts
 from clsviz.jobs.worker import InProcess
 from clsviz.measurements import Kind
 from clsviz.progress import Progress, silent
@@ -21,7 +23,7 @@ from clsviz.results.probes import read as read_lengths
 from clsviz.results.result import Result
 from clsviz.results.search import DEFAULT_SEARCH, Search, Similarity
 from clsviz.results.search import check as check_search
-from clsviz.results.search import run as run_search
+from clsviz.results.search import result as search_result
 from clsviz.results.select import kind_of
 from clsviz.results.shipped import SHIPPED
 from clsviz.sources import corpora, models, sampling
@@ -250,12 +252,12 @@ def search_test_experiment(
         "judged": search.searches,
     }
     asked = find_searches(experiment, root, **choice, texts=texts, progress=progress)
-    job: Job[Result] = Job()
+    job: Job[Rankings] = Job()
     stores = Chunks(root, SHIPPED), InProcess(), Results(root, SHIPPED)
-    for _ in run_search(job, asked, weights, experiment, search, *stores):
+    for _ in rank_texts(job, asked, weights, experiment, search.length_power, *stores):
         progress(job.done, job.total, job.unit)
     assert job.result is not None  # it has taken its last step
-    return job.result
+    return search_result(asked, job.result, experiment, search, weights)
 
 
 def default_store() -> Path:

@@ -1,20 +1,16 @@
 """Does length bend my search?: exposure of texts by length, and what to do about it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clsviz.encoder import pipeline
-from clsviz.errors import SettingError, Undefined, quote
+from clsviz.errors import SettingError, quote
 from clsviz.experiment import Experiment
-from clsviz.jobs.jobs import Job, Steps
-from clsviz.jobs.measure import Measured, Prepared, measure
-from clsviz.jobs.worker import Runner
-from clsviz.measurements import Vectors
+from clsviz.jobs.search import Rankings
 from clsviz.results import provenance
 from clsviz.results.numbers import percent
 from clsviz.results.result import Fact, Result, first
@@ -23,17 +19,12 @@ from clsviz.sources.searches import Searches
 from clsviz.statistics import exposure as exposures
 from clsviz.statistics import fixes
 from clsviz.statistics.exposure import FAIR, Fifth, Outcome, Ranking
-from clsviz.statistics.fixes import Advice, Trial
+from clsviz.statistics.fixes import Advice
 from clsviz.statistics.jackknife import Interval
-from clsviz.statistics.ranking import Floats32, Relevance, rank, rank_by_words, right_ranks, unit
-from clsviz.store.chunks import Chunks
-from clsviz.store.results import Results
+from clsviz.statistics.ranking import Relevance
 
 if TYPE_CHECKING:
     import pandas as pd
-
-VERSION: Final = 1
-"""Changes when rankings are computed in another way."""
 
 Similarity = Literal["cosine", "dot"]
 
@@ -93,57 +84,6 @@ class Search:
 DEFAULT_SEARCH: Final = Search()
 
 
-@dataclass(frozen=True, eq=False)
-class Indexed:
-    """Vectors of texts and queries, float32 (n, width), and n_tokens and truncated of the texts.
-
-    means: those of the mean over all tokens, texts and queries, or () where the others are it.
-    """
-
-    texts: Floats32
-    queries: Floats32
-    n_tokens: NDArray[np.int32]
-    truncated: NDArray[np.bool_]
-    means: tuple[Floats32, ...] = ()
-
-    @classmethod
-    def of(cls, texts: Measured, queries: Measured, experiment: Experiment) -> "Indexed":
-        """From measured texts and queries; raises SettingError where the model lacks the vector."""
-        both = [some.norms for some in (texts, queries)]
-        vectors = [norms for norms in both if isinstance(norms, Vectors)]
-        own = [some.of(experiment.pooling) for some in vectors]
-        is_mean = experiment.pooling == "mean"
-        means = () if is_mean else tuple(some.of("mean") for some in vectors)
-        return cls(own[0], own[1], both[0].n_tokens, both[0].truncated, means)
-
-
-@dataclass(frozen=True, eq=False)
-class Rankings:
-    """What all ways to search find, which is all that an answer takes.
-
-    n_tokens, truncated: of the texts. names: of ways: bm25, cosine, dot, and each of the last two
-    with a fix, as “dot calibrated”. tens: int32 (n_ways, n_searches, 10), places of texts.
-    ranks, nearest: int32 (2, n_searches), by cosine and dot product: the rank of the best right
-    text, from 1, and its place. coefficients: of fixes that were fitted to all searches.
-    """
-
-    n_tokens: NDArray[np.int32]
-    truncated: NDArray[np.bool_]
-    names: tuple[str, ...]
-    tens: NDArray[np.int32]
-    ranks: NDArray[np.int32]
-    nearest: NDArray[np.int32]
-    coefficients: Mapping[str, Mapping[str, float]]
-
-
-def key_of(
-    searches: Searches, fingerprint: str, experiment: Experiment, search: Search
-) -> tuple[object, ...]:
-    """The key of the rankings in the store; fingerprint: of the model, or of own vectors."""
-    about = fingerprint, experiment.pooling, experiment.seed, search.length_power
-    return "search", VERSION, searches.fingerprint, *about
-
-
 def check(experiment: Experiment) -> None:
     """Raise SettingError where a setting of a view is set that a search does not have."""
     fixed: dict[str, Any] = {"segmentation": ("auto", "lines", "paragraphs")}
@@ -155,86 +95,6 @@ def check(experiment: Experiment) -> None:
         if (value := getattr(experiment, name)) not in values:
             reason = f"{name} is {quote(value)}; a search has whole texts and exact last vectors."
             raise SettingError(reason, f"Leave {name} out.")
-
-
-def run(
-    job: Job[Result],
-    searches: Searches,
-    weights: Weights,
-    experiment: Experiment,
-    search: Search,
-    chunks: Chunks,
-    runner: Runner,
-    store: Results,
-) -> Steps:
-    """Test a search: what is stored is read, the rest is measured, ranked and stored."""
-    key = key_of(searches, weights.fingerprint, experiment, search)
-    rankings, seconds = store.find(key, Rankings), 0.0
-    if rankings is None:
-        measured = []
-        for sample in searches.samples:
-            part: Job[Measured] = Job()
-            whole = replace(experiment, probe_size=len(sample))
-            prepared = Prepared(weights, sample)
-            for _ in measure(part, prepared, whole, "vectors", chunks, runner):
-                job.show(part.done, part.total, part.unit)
-                yield
-            if part.result is not None:
-                measured.append(part.result)
-        indexed = Indexed.of(measured[0], measured[1], experiment)
-        seconds = sum(part.seconds for part in measured)
-        power = search.length_power
-        rankings = store.get(
-            key, Rankings, lambda: rank_all(searches, indexed, experiment.seed, power)
-        )
-    about = {"model_fingerprint": weights.fingerprint, "seconds": round(seconds, 3)}
-    job.result = result(searches, rankings, experiment, search, weights, about)
-
-
-def rank_all(searches: Searches, indexed: Indexed, seed: int, power: float | None) -> Rankings:
-    """Search by shared words, by both similarities, and by both with every fix.
-
-    power: of the user's own fix, or None. Raises Undefined where the texts have too few lengths.
-    """
-    exposures.fifths_of(indexed.n_tokens)
-    relevance = Relevance.of(searches.right, len(indexed.texts))
-    folds = fixes.folds_of(relevance.n_searches, seed)
-    texts, queries = (
-        some.table["sentence"].to_pylist() for some in (searches.texts, searches.queries)
-    )
-    tens = {"bm25": rank_by_words(queries, texts)}
-    ranks, nearest, coefficients = [], [], {}
-    # Tokens beyond those that the model reads have no part in a vector.
-    limit = indexed.n_tokens[~indexed.truncated].max(initial=0) or indexed.n_tokens.max()
-    lengths = np.minimum(indexed.n_tokens, limit)
-    for similarity in ("cosine", "dot"):
-        own, asking, *means = (
-            unit(vectors) if similarity == "cosine" else vectors
-            for vectors in (indexed.texts, indexed.queries, *indexed.means)
-        )
-        tens[similarity] = rank(asking, own)
-        if means:
-            tens[f"{similarity} mean_pooled"] = rank(means[1], means[0])
-        trial = Trial(asking, own, lengths, relevance, similarity == "cosine", power)
-        for fix in trial.names:
-            try:
-                tens[f"{similarity} {fix}"] = trial.rank(fix, folds)
-            except Undefined:  # too few texts to fit it: it is not among the fixes of the answer
-                continue
-            fitted = trial.fit(fix, np.ones(relevance.n_searches, np.bool_))
-            coefficients[f"{similarity} {fix}"] = dict(fitted.coefficients)
-        places, best = right_ranks(asking, own, relevance)
-        ranks.append(places)
-        nearest.append(best)
-    return Rankings(
-        n_tokens=indexed.n_tokens,
-        truncated=indexed.truncated,
-        names=tuple(tens),
-        tens=np.stack([ten.astype(np.int32) for ten in tens.values()]),
-        ranks=np.stack(ranks),
-        nearest=np.stack(nearest),
-        coefficients=coefficients,
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,33 +123,28 @@ def answer(searches: Searches, rankings: Rankings, similarity: Similarity, seed:
     outcomes = {name: Outcome.of(tens, relevance, fifths) for name, tens in found.items()}
     words = outcomes["bm25"]
 
-    def summarize(outcome: Outcome, against: Outcome | None = words) -> Ranking:
+    def summarize(name: str) -> Ranking:
         columns = relevance, rankings.n_tokens, fifths, samples
-        return exposures.summarize(outcome, *columns, against)
+        shuffled = exposures.shuffled(found[name], relevance, fifths, seed)
+        against = None if name == "bm25" else words
+        return exposures.summarize(outcomes[name], *columns, shuffled, against)
 
-    own = outcomes[similarity]
-    fixed = {"normalized": outcomes["cosine"]} if similarity == "dot" else {}
-    fixed |= {
-        name.partition(" ")[2]: outcome
-        for name, outcome in outcomes.items()
-        if name.startswith(f"{similarity} ")
+    own, other = outcomes[similarity], "dot" if similarity == "cosine" else "cosine"
+    prefix = f"{similarity} "
+    fixed = {way.removeprefix(prefix): way for way in outcomes if way.startswith(prefix)}
+    if similarity == "dot":
+        fixed = {"normalized": "cosine", **fixed}
+    ranking = summarize(similarity)
+    gains = {fix: outcomes[way].recall - own.recall for fix, way in fixed.items()}
+    tested = {
+        fix: (summarize(fixed[fix]), float(gain.mean()), exposures.mean_interval(gain, samples))
+        for fix, gain in gains.items()
     }
-    ranking = summarize(own)
-    bends = any(fifth.stands_out for fifth in ranking.fifths)
     folds = fixes.folds_of(relevance.n_searches, seed)
-    gains = {fix: outcome.recall - own.recall for fix, outcome in fixed.items()}
-    return Answer(
-        relevance=relevance,
-        own=ranking,
-        other=summarize(outcomes["dot" if similarity == "cosine" else "cosine"]),
-        words=summarize(words, None),
-        fixes={
-            fix: (summarize(fixed[fix]), float(gain.mean()), exposures.mean_interval(gain, samples))
-            for fix, gain in gains.items()
-        },
-        advice=fixes.advise(own, fixed, folds, bends, seed),
-        outcome=own,
-    )
+    bends = any(fifth.stands_out for fifth in ranking.fifths)
+    candidates = {fix: outcomes[way] for fix, way in fixed.items()}
+    advice = fixes.advise(own, candidates, folds, bends, seed)
+    return Answer(relevance, ranking, summarize(other), summarize("bm25"), tested, advice, own)
 
 
 def result(
@@ -297,17 +152,22 @@ def result(
     rankings: Rankings,
     experiment: Experiment,
     search: Search,
-    weights: Weights | None,
-    about: Mapping[str, Any],
+    weights: Weights | None = None,
+    fingerprint: str = "",
 ) -> Result:
-    """The answer for the searches of a view; weights: None for own vectors."""
+    """The answer for the searches of a view, by a model, or by own vectors with a fingerprint."""
     answers = answer(searches, rankings, search.similarity, experiment.seed)
     verdict = verdict_of(answers, search.similarity)
     excess = _excess(answers.own, search.max_exposure)
     table = _table(searches, rankings, answers, search.similarity)
-    settings = {**asdict(experiment), **asdict(search), **about}
+    settings = {**asdict(experiment), **asdict(search)}
     paths = ("searches", "query_vectors")
     settings |= {name: str(settings[name]) for name in paths if settings[name] is not None}
+    fingerprints = {
+        "model_fingerprint": weights.fingerprint if weights else fingerprint,
+        "corpus_fingerprint": searches.fingerprint,
+        "seconds": round(rankings.seconds, 3),
+    }
     return Result(
         kind="search",
         question=QUESTION,
@@ -318,7 +178,7 @@ def result(
         picture=_picture(answers, search.similarity),
         caveats=_caveats(searches, rankings, excess, search, weights),
         table=table,
-        about={**settings, "corpus_fingerprint": searches.fingerprint},
+        about={**settings, **fingerprints},
         command=_command(experiment, search),
     )
 
@@ -552,8 +412,9 @@ def _caveats(
     """Everything left out or doubtful, a sentence each."""
     steps = pipeline.read(model.folder) if model else pipeline.Pipeline()
     truncated = float(rankings.truncated.mean())
-    limit = f"{search.max_exposure or 0:g} times"
     label = model.label if model else ""
+    most = search.max_exposure or 1.0
+    limits = f"{1 / most:.2g} to {most:g}"
     beyond, undecided = (", ".join(excess.get(key, [])) for key in ("exceeded", "undecided"))
     cases = [
         (
@@ -565,10 +426,10 @@ def _caveats(
             steps.normalizes and search.similarity == "dot",
             f"{label}’s own pipeline normalises vectors: dot product concerns those who do not.",
         ),
-        (bool(beyond), f"Exposure is beyond {limit} for fifths: {beyond}."),
+        (bool(beyond), f"Exposure is outside {limits} for fifths: {beyond}."),
         (
             bool(undecided),
-            f"Too few searches to say if exposure is within {limit} for fifths: {undecided}.",
+            f"Too few searches to tell if exposure is within {limits} for fifths: {undecided}.",
         ),
     ]
     return (*searches.caveats, *(text for holds, text in cases if holds))

@@ -136,7 +136,8 @@ def _whole_texts(
     path = corpora.path_of(experiment.corpus, root)
     source = tables.open_table(path, path.name, experiment.encoding, progress)
     plan = corpora.make_plan(source, path.name, experiment, progress)
-    likely = [name for name in plan.columns if name.strip().casefold() in TITLES]
+    names = next(plan.source.batches(Counter())).column_names
+    likely = [name for name in names if name.strip().casefold() in TITLES and name != plan.column]
     extras = [needed] if needed else likely
     is_joined = getattr(plan.source, "is_joined", False)
     how = "paragraphs" if is_joined else "lines"
@@ -144,7 +145,8 @@ def _whole_texts(
     doubts: Counter[str] = Counter()
     batches = plan.source.batches(doubts, progress)
     table = pa.concat_tables([plan.sentences(batch, doubts) for batch in batches])
-    table = table.drop_columns([name for name in extras if table[name].null_count == len(table)])
+    absent = [name for name in extras if name not in names and table[name].null_count == len(table)]
+    table = table.drop_columns(absent)
     return Corpus(experiment.corpus, path.name, "", table, plan.reading(doubts))
 
 
@@ -158,7 +160,7 @@ def _of_titles(corpus: Corpus, column: str, experiment: Experiment) -> Searches:
     has_title = [bool(title.strip()) for title in titles]
     if not any(has_title):
         reason = f"All titles in column {quote(column)} of {quote(corpus.label)} are empty."
-        raise CorpusError(reason, "Name another column.")
+        raise CorpusError(reason, "Name another column, or choose the task halves.")
     texts = corpus.table["sentence"].filter(pa.array(has_title)).to_pylist()
     queries = [(title, [place]) for place, title in enumerate(filter(str.strip, titles))]
     n_empty = len(titles) - len(queries)

@@ -27,6 +27,9 @@ DECIDED: Final = (0.5, 2.0)
 FEWEST_RIGHT: Final = 20
 """Right texts in a fifth, and searches for them, that an interval takes."""
 
+CHANCE: Final = (0.005, 0.995)
+"""Quantiles that an exposure by chance lies between: one of five fifths is beyond in 5 of 100."""
+
 LEAST: Final = 1e-6
 """Exposures below are one in logarithms: nothing of the fifth is found."""
 
@@ -40,6 +43,7 @@ class Fifth:
     recall, ndcg: of its right texts, each of a weight of 1 / right ones of its search.
     exposure: its share of all places over its share of what is right; interval: of 95%, None with
     under 20 right texts.
+    is_by_chance: True if a few texts are found so often that shuffled lengths give such exposures.
     against_words: 95% interval of log exposure less that of BM25, by the same draws.
     """
 
@@ -51,6 +55,7 @@ class Fifth:
     ndcg: float | None
     exposure: float | None
     interval: Interval | None
+    is_by_chance: bool = False
     against_words: Interval | None = None
 
     @property
@@ -60,15 +65,16 @@ class Fifth:
 
     @property
     def stands_out(self) -> int:
-        """1 if the interval lies wholly above FAIR, −1 if wholly below, else 0."""
+        """1 if the interval lies wholly above FAIR, −1 if wholly below; 0 else, and by chance."""
         low, high = self.ends
-        return int(low > FAIR[1]) - int(high < FAIR[0])
+        return 0 if self.is_by_chance else int(low > FAIR[1]) - int(high < FAIR[0])
 
     @property
     def is_undecided(self) -> bool:
-        """True if there are too few searches to tell."""
+        """True if there are too few searches or texts to tell."""
         low, high = self.ends
-        return not self.stands_out and (low < DECIDED[0] or high > DECIDED[1])
+        is_wide = low < DECIDED[0] or high > DECIDED[1]
+        return not self.stands_out and (is_wide or low > FAIR[1] or high < FAIR[0])
 
     @property
     def is_uneven(self) -> bool:
@@ -177,6 +183,27 @@ def draws(n_searches: int, seed: int = 0) -> Floats32:
     return np.stack(counts)
 
 
+def shuffled(
+    tens: NDArray[np.integer], relevance: Relevance, fifths: NDArray[np.intp], seed: int = 0
+) -> Floats:
+    """Exposures of the fifths with lengths shuffled among the texts, 1,000 times: (1000, 5).
+
+    Searches drawn again find the same few texts that are near every query; their lengths do not
+    say anything of others.
+    """
+    random = np.random.default_rng(seed)
+    n = relevance.n_texts
+    places = np.bincount(tens.ravel(), minlength=n) / N_PLACES
+    right = np.bincount(relevance.texts, (1 / relevance.n_right)[relevance.searches], n)
+    sums = np.empty((2, N_DRAWS, N_FIFTHS))
+    for draw in range(N_DRAWS):
+        others = random.permutation(fifths)
+        sums[:, draw] = [np.bincount(others, terms, N_FIFTHS) for terms in (places, right)]
+    exposures = np.full_like(sums[0], np.nan)
+    np.divide(sums[0], sums[1], out=exposures, where=sums[1] > 0)
+    return exposures
+
+
 def mean_interval(values: Floats, samples: Floats32) -> Interval:
     """95% interval of the mean of values (n_searches,), which may be paired differences."""
     return middle(samples @ values / len(values))
@@ -188,14 +215,19 @@ def summarize(
     lengths: NDArray[np.int32],
     fifths: NDArray[np.intp],
     samples: Floats32,
+    chance: Floats,
     words: Outcome | None = None,
 ) -> Ranking:
-    """Recall, nDCG and exposure with intervals by `draws`; words: BM25's, to compare with."""
+    """Recall, nDCG and exposure with intervals by `draws`.
+
+    chance: exposures with `shuffled` lengths. words: BM25's outcome, to compare with.
+    """
     exposures, right = _resampled(outcome, samples)
     against = None
     if words is not None:
         others = _resampled(words, samples)[0]
         against = np.log(np.maximum(exposures, LEAST) / np.maximum(others, LEAST))
+    low, high = np.nanquantile(chance, CHANCE, axis=0)
     rows = []
     for fifth in range(N_FIFTHS):
         own = lengths[fifths == fifth]
@@ -203,6 +235,7 @@ def summarize(
         n_right = min(len(np.unique(of[pairs])) for of in (relevance.texts, relevance.searches))
         is_enough = n_right >= FEWEST_RIGHT and bool((right[:, fifth] > 0).all())
         total = float(outcome.right[:, fifth].sum())
+        own_exposure = outcome.exposure[fifth]
         row = Fifth(
             from_tokens=int(own.min()),
             to_tokens=int(own.max()),
@@ -210,8 +243,9 @@ def summarize(
             n_right=n_right,
             recall=float(outcome.recalled[:, fifth].sum()) / total if total else None,
             ndcg=float(outcome.gained[:, fifth].sum()) / total if total else None,
-            exposure=float(outcome.exposure[fifth]) if total else None,
+            exposure=float(own_exposure) if total else None,
             interval=middle(exposures[:, fifth]) if is_enough else None,
+            is_by_chance=bool(low[fifth] <= own_exposure <= high[fifth]),
             against_words=middle(against[:, fifth]) if is_enough and against is not None else None,
         )
         rows.append(row)

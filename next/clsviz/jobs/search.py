@@ -1,0 +1,159 @@
+"""Texts ranked for searches by every way to search: measured once, then stored."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clsviz.errors import Undefined
+from clsviz.experiment import Experiment, Pooling
+from clsviz.jobs.jobs import Job, Steps
+from clsviz.jobs.measure import Measured, Prepared, measure
+from clsviz.jobs.worker import Runner
+from clsviz.measurements import Vectors
+from clsviz.sources.models import Weights
+from clsviz.sources.searches import Searches
+from clsviz.statistics import exposure, fixes
+from clsviz.statistics.ranking import Floats32, Relevance, rank, rank_by_words, right_ranks, unit
+from clsviz.store.chunks import Chunks
+from clsviz.store.results import Results
+
+VERSION: Final = 1
+"""Changes when rankings are computed in another way."""
+
+
+@dataclass(frozen=True, eq=False)
+class Indexed:
+    """Vectors of texts and queries, float32 (n, width), and n_tokens and truncated of the texts.
+
+    means: those of the mean over all tokens, texts and queries, or () where the others are it.
+    seconds: that measuring took.
+    """
+
+    texts: Floats32
+    queries: Floats32
+    n_tokens: NDArray[np.int32]
+    truncated: NDArray[np.bool_]
+    means: tuple[Floats32, ...] = ()
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, texts: Measured, queries: Measured, pooling: Pooling) -> Self:
+        """From measured texts and queries; raises SettingError where the model lacks the vector."""
+        both = [some.norms for some in (texts, queries)]
+        vectors = [norms for norms in both if isinstance(norms, Vectors)]
+        own = [some.of(pooling) for some in vectors]
+        is_mean = pooling == "mean"
+        means = () if is_mean else tuple(some.of("mean") for some in vectors)
+        seconds = texts.seconds + queries.seconds
+        return cls(own[0], own[1], both[0].n_tokens, both[0].truncated, means, seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class Rankings:
+    """What all ways to search find, which is all that an answer takes.
+
+    n_tokens, truncated: of the texts. names: of ways: bm25, cosine, dot, and each of the last two
+    with a fix, as “dot calibrated”. tens: int32 (n_ways, n_searches, 10), places of texts.
+    ranks, nearest: int32 (2, n_searches), by cosine and dot product: the rank of the best right
+    text, from 1, and its place. coefficients: of fixes that were fitted to all searches.
+    seconds: that measuring took.
+    """
+
+    n_tokens: NDArray[np.int32]
+    truncated: NDArray[np.bool_]
+    names: tuple[str, ...]
+    tens: NDArray[np.int32]
+    ranks: NDArray[np.int32]
+    nearest: NDArray[np.int32]
+    coefficients: Mapping[str, Mapping[str, float]]
+    seconds: float
+
+
+def key_of(
+    searches: Searches, fingerprint: str, experiment: Experiment, power: float | None
+) -> tuple[object, ...]:
+    """The key of the rankings in the store; fingerprint: of the model, or of own vectors."""
+    settings = experiment.pooling, experiment.seed, power
+    return "search", VERSION, searches.fingerprint, fingerprint, *settings
+
+
+def rank_all(searches: Searches, indexed: Indexed, seed: int, power: float | None) -> Rankings:
+    """Search by shared words, by both similarities, and by both with every fix.
+
+    power: of the user's own fix, or None. Raises Undefined where the texts have too few lengths.
+    """
+    exposure.fifths_of(indexed.n_tokens)
+    relevance = Relevance.of(searches.right, len(indexed.texts))
+    folds = fixes.folds_of(relevance.n_searches, seed)
+    texts, queries = (
+        some.table["sentence"].to_pylist() for some in (searches.texts, searches.queries)
+    )
+    tens = {"bm25": rank_by_words(queries, texts)}
+    ranks, nearest, coefficients = [], [], {}
+    # Tokens beyond those that the model reads have no part in a vector.
+    limit = indexed.n_tokens[~indexed.truncated].max(initial=0) or indexed.n_tokens.max()
+    lengths = np.minimum(indexed.n_tokens, limit)
+    for similarity in ("cosine", "dot"):
+        own, asking, *means = (
+            unit(vectors) if similarity == "cosine" else vectors
+            for vectors in (indexed.texts, indexed.queries, *indexed.means)
+        )
+        tens[similarity] = rank(asking, own)
+        if means:
+            tens[f"{similarity} mean_pooled"] = rank(means[1], means[0])
+        trial = fixes.Trial(asking, own, lengths, relevance, similarity == "cosine", power)
+        for fix in trial.names:
+            try:
+                tens[f"{similarity} {fix}"] = trial.rank(fix, folds)
+            except Undefined:  # too few texts to fit it: it is not among the fixes of the answer
+                continue
+            fitted = trial.fit(fix, np.ones(relevance.n_searches, np.bool_))
+            coefficients[f"{similarity} {fix}"] = dict(fitted.coefficients)
+        places, best = right_ranks(asking, own, relevance)
+        ranks.append(places)
+        nearest.append(best)
+    return Rankings(
+        n_tokens=indexed.n_tokens,
+        truncated=indexed.truncated,
+        names=tuple(tens),
+        tens=np.stack([ten.astype(np.int32) for ten in tens.values()]),
+        ranks=np.stack(ranks),
+        nearest=np.stack(nearest),
+        coefficients=coefficients,
+        seconds=indexed.seconds,
+    )
+
+
+def run(
+    job: Job[Rankings],
+    searches: Searches,
+    weights: Weights,
+    experiment: Experiment,
+    power: float | None,
+    chunks: Chunks,
+    runner: Runner,
+    store: Results,
+) -> Steps:
+    """Rank the texts for all searches: what is stored is read, the rest is measured and stored."""
+    key = key_of(searches, weights.fingerprint, experiment, power)
+    rankings = store.find(key, Rankings)
+    if rankings is not None:
+        job.result = replace(rankings, seconds=0.0)
+        return
+    measured = []
+    for sample in searches.samples:
+        part: Job[Measured] = Job()
+        whole = replace(experiment, probe_size=len(sample))
+        prepared = Prepared(weights, sample)
+        for _ in measure(part, prepared, whole, "vectors", chunks, runner):
+            job.show(part.done, part.total, part.unit)
+            yield
+        if part.result is not None:
+            measured.append(part.result)
+    indexed = Indexed.of(measured[0], measured[1], experiment.pooling)
+    job.result = store.get(
+        key, Rankings, lambda: rank_all(searches, indexed, experiment.seed, power)
+    )
