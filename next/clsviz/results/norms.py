@@ -295,10 +295,15 @@ def _picture(
 def _caveats(measured: Measured, experiment: Experiment, table: "pd.DataFrame") -> tuple[str, ...]:
     """Everything left out or doubtful, a sentence each."""
     corpus, n = measured.sample.corpus, len(measured.sample)
-    n_truncated = int(table["truncated"].sum())
+    is_long = table["n_tokens"] >= experiment.length_cutoff
+    n_long, n_truncated = int(is_long.sum()), int((table["truncated"] & ~is_long).sum())
     n_both, error = _fast(measured, layer_of(measured, experiment))
     asked = experiment.sample_size
     cases = [
+        (
+            n_long > 0,
+            f"{counted(n_long)} of {experiment.length_cutoff:,} tokens or more are left out.",
+        ),
         (n_truncated > 0, f"{counted(n_truncated)} longer than the model reads are left out."),
         (
             asked != "all" and n < asked,

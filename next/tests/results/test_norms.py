@@ -189,15 +189,18 @@ def test_a_vector_that_the_model_lacks_is_refused(
 def test_what_is_left_out_is_counted(
     measured: Measured, experiment: Experiment, tmp_path: Path
 ) -> None:
-    cut = replace(measured.norms, truncated=np.arange(250) < 7)
+    n_tokens = measured.norms.n_tokens
+    is_cut = (np.cumsum(n_tokens < 30) <= 7) & (n_tokens < 30)
+    cut = replace(measured.norms, truncated=is_cut)
     result = norms(
         replace(measured, norms=cut), replace(experiment, sample_size=400), Results(tmp_path)
     )
-    assert result.caveats[:2] == (
+    assert result.caveats[:3] == (
+        f"{(n_tokens >= 30).sum()} sentences of 30 tokens or more are left out.",
         "7 sentences longer than the model reads are left out.",
         "The corpus has 250 sentences: the sample is all of them.",
     )
-    assert not result.table["is_used"][:7].any()
+    assert not result.table["is_used"][is_cut].any()
 
 
 def test_json_has_no_nan_and_repeats_the_settings(
@@ -224,4 +227,4 @@ def test_norms_that_the_fast_precision_blurs_have_no_line(
     shares = [layer["r_squared"] for layer in result.details["layers"]]
     assert shares[1] is None
     assert shares[2] is not None
-    assert result.caveats[0].startswith("In the fast precision, norms of 5 sentences")
+    assert "In the fast precision, norms of 5 sentences" in " ".join(result.caveats)
