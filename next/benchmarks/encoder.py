@@ -65,7 +65,7 @@ def main() -> None:
     texts = pq.read_table(path, columns=["sentence"])["sentence"].to_pylist()
     sentences = [text for text in texts if len(text) <= LONGEST][: options.sentences]
     with tempfile.TemporaryDirectory() as folder:
-        weights = models.find("minilm", Path(folder))
+        weights = models.find("minilm")
         ways = {**our_ways(weights), BASE: sentence_transformers(weights)}
         if options.other:
             ways |= dict(other_ways(options.other, Path(folder), sentences))

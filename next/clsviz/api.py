@@ -171,7 +171,7 @@ def probe_experiment(
         name = UNTRAINED + experiment.model.removeprefix(UNTRAINED)
         view = replace(experiment, layer=None, pooling="cls")
         for seed in SEEDS:
-            untrained = Prepared(models.find(name, root, seed, progress), prepared.sample)
+            untrained = Prepared(models.find(name, seed, progress), prepared.sample)
             (readings, _), more_seconds = _read(untrained, view, root, progress)
             random.append(readings)
             seconds += more_seconds
@@ -245,7 +245,7 @@ def search_test_experiment(
     """As `search_test`, of settings in two values; texts take the place of the corpus."""
     check_search(experiment)
     root = default_store() if store is None else Path(store)
-    weights = models.find(experiment.model, root, experiment.seed, progress)
+    weights = models.find(experiment.model, experiment.seed, progress)
     choice: dict[str, Any] = {
         "task": search.task,
         "titles": search.titles,
@@ -282,7 +282,7 @@ def _texts(corpus: Any) -> Any:
 
 def _prepare(experiment: Experiment, texts: Any, root: Path, progress: Progress) -> Prepared:
     """The model and the sample of an experiment, or of sentences."""
-    weights = models.find(experiment.model, root, experiment.seed, progress)
+    weights = models.find(experiment.model, experiment.seed, progress)
     if texts is None:
         return Prepared(weights, sampling.draw(experiment, root, progress))
     corpus = corpora.from_texts(texts, experiment)

@@ -52,7 +52,7 @@ class Measured:
 
 def prepare(job: Job[Prepared], experiment: Experiment, root: Path) -> Steps:
     """Find the model and draw the sample of an experiment, downloading what this machine lacks."""
-    weights = models.find(experiment.model, root, experiment.seed, job.show)
+    weights = models.find(experiment.model, experiment.seed, job.show)
     yield
     job.result = Prepared(weights, sampling.draw(experiment, root, job.show))
 

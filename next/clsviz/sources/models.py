@@ -81,15 +81,14 @@ class Weights:
 
 def find(
     name: str,
-    root: Path,
     seed: int = 0,
     progress: Progress = silent,
     patience: float = hub.PATIENCE,
 ) -> Weights:
     """The weights of a name, downloaded into the Hub's own cache where this machine lacks them.
 
-    root: the store's folder. seed: of the random weights of “untrained:”. patience: seconds without
-    a byte after which a download ends. Raises ModelError where there is no such model or it cannot
+    seed: of the random weights of “untrained:”. patience: seconds without a byte after which a
+    download ends. Raises ModelError where there is no such model or it cannot
     be read, HubError where the Hub fails, and StoreError where the disk is full.
     """
     base = name.removeprefix(UNTRAINED).strip()

@@ -79,10 +79,10 @@ def test_reading_a_pipeline_loads_no_torch() -> None:
 
 
 @pytest.mark.slow
-def test_the_built_in_model_reads_what_sentence_transformers_reads(tmp_path: Path) -> None:
+def test_the_built_in_model_reads_what_sentence_transformers_reads() -> None:
     import sentence_transformers
 
-    weights_of = models.find("minilm", tmp_path)
+    weights_of = models.find("minilm")
     encoder = load(weights_of)
     theirs = sentence_transformers.SentenceTransformer(str(weights_of.folder), device="cpu")
     texts = [f"{'a word and ' * 200} {end}" for end in ("cat", "dog")] + ["A short one."]

@@ -21,7 +21,7 @@ SMALL = {"round_rows": 100, "patience": PATIENCE}
 
 
 def find(name: str, seed: int = 0) -> Weights:
-    return models.find(name, Path(), seed, patience=PATIENCE)
+    return models.find(name, seed, patience=PATIENCE)
 
 
 def draw(root: Path, corpus: str, **settings: Any) -> Corpus:
@@ -43,7 +43,7 @@ def cancel_after(n: int, name: str, root: Path | None = None) -> str:
             experiment = Experiment(corpus=name, sample_size=300)
             hub_datasets.draw(experiment, root, progress, Limits(**SMALL))
         else:
-            models.find(name, Path(), 0, progress, PATIENCE)
+            models.find(name, 0, progress, PATIENCE)
     except Cancelled:
         return "cancelled"
     return "done"

