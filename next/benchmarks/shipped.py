@@ -4,16 +4,18 @@ python -m benchmarks.shipped: replaces clsviz/results/data by what this machine 
 """
 
 import shutil
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 
-from clsviz.api import measure_experiment
+from clsviz.api import measure_experiment, probe_experiment
 from clsviz.experiment import Experiment
 from clsviz.results.shipped import SHIPPED
 from clsviz.store.chunks import Chunks
 
 
 def main() -> None:
-    """Measure norms and means, and answer for every layer and vector."""
+    """Measure norms, and answer for every layer and vector."""
     shutil.rmtree(SHIPPED, ignore_errors=True)
     default = Experiment()
     views = [replace(default, pooling="mean"), replace(default, pooling="pooler"), default]
@@ -23,6 +25,19 @@ def main() -> None:
     chunks = Chunks(SHIPPED)
     for folder in SHIPPED.glob("*-*"):
         chunks.merge(folder.name, 0, chunks.read(folder.name, default.sample_size))
+    with tempfile.TemporaryDirectory() as store:
+        add_probes(Path(store))
+
+
+def add_probes(store: Path) -> None:
+    """Add the numbers of probes of every layer and vector, without the vectors in the store."""
+    default = Experiment()
+    views = [replace(default, pooling="mean"), replace(default, pooling="pooler"), default]
+    for view in [*views, *(replace(default, layer=layer) for layer in range(6))]:
+        result = probe_experiment(view, random_weights=view == default, store=store)
+        print(f"{view.pooling}, layer {view.layer}: {result.numbers}")
+    for path in (store / "results").iterdir():
+        shutil.copy(path, SHIPPED / "results")
 
 
 if __name__ == "__main__":

@@ -64,9 +64,8 @@ def probes(result: Result) -> "go.Figure":
             {"type": "line", **end, "line": {"color": SUMMARY, "width": 2, "dash": "dot"}}
         )
     ticks = np.unique(np.linspace(0, last, min(last, 12) + 1).round().astype(int)).tolist()
-    names = [str(layer) if layer else "embeddings" for layer in ticks]
     shape = layout(
-        xaxis=axis("Layer", xs, tickvals=ticks, ticktext=names),
+        xaxis=axis("Layer (0: embeddings)", xs, tickvals=ticks, ticktext=list(map(str, ticks))),
         yaxis=axis(f"Length missed by ({unit})", ys, showgrid=True),
         annotations=annotations(labels, xs, ys),
         shapes=shapes,
@@ -122,11 +121,12 @@ def _band(rows: "pd.DataFrame") -> list[Trace]:
 
 
 def _label(trace: Trace, above: float, last: int) -> Label:
-    """The name of a line above its first point, of a band or a point before its last layer."""
+    """The name of a line above its first points, of a band or a point before its last layer."""
     x, y = np.asarray(trace["x"]), np.asarray(trace["y"])
     colour = trace.get("marker", {}).get("color", SUMMARY)
     if "markers" in trace["mode"] and len(x) > 1:
         first = int(np.flatnonzero(np.isfinite(y))[0])
-        return Label(trace["name"], colour, float(x[first]), float(y[first]) + above)
-    at = float(y[x == last].max())
+        high = float(np.nanmax(y[first : first + 2]))
+        return Label(trace["name"], colour, float(x[first]), high + above)
+    at = float(y[x == last].max()) + above * (len(x) > 1)
     return Label(trace["name"], colour, float(last), at, is_right=True)

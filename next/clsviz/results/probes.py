@@ -123,8 +123,8 @@ def find(
     readings = store.find(_key(prepared, experiment), Readings)
     if readings is None:
         return None
-    place_of(readings, experiment, prepared.weights.label)
-    checks = store.find(_checks_key(prepared, experiment), Checks)
+    name = readings.names[place_of(readings, experiment, prepared.weights.label)]
+    checks = store.find((*_key(prepared, experiment), name), Checks)
     return None if checks is None else (readings, checks)
 
 
@@ -159,7 +159,7 @@ def read(
     job.show(total - 1, total, "vectors")
     yield
     vector = vectors.of(*_pooling_of(name))[used.rows]
-    key = _checks_key(measured, experiment)
+    key = *_key(measured, experiment), name
     checks = store.get(key, Checks, lambda: _checks(vector, used))
     job.show(total, total, "vectors")
     job.result = readings, checks
@@ -275,10 +275,6 @@ def _key(prepared: Prepared | Measured, experiment: Experiment) -> tuple[object,
     model = prepared.weights.fingerprint, experiment.precision
     view = experiment.length_cutoff, experiment.unit
     return "probes", VERSION, *model, sample.corpus.fingerprint, sample.seed, n, *view
-
-
-def _checks_key(prepared: Prepared | Measured, experiment: Experiment) -> tuple[object, ...]:
-    return *_key(prepared, experiment), experiment.layer, experiment.pooling
 
 
 def _used(measured: Measured, experiment: Experiment, store: Results) -> Lengths:
@@ -406,8 +402,11 @@ def _facts(readings: Readings, checks: Checks, place: int, unit: str) -> tuple[F
     vector = f"[CLS] after layer {name}" if name.isdecimal() else LAST[name]
     r2, low, high, error, _, norm_error = readings.numbers[place].tolist()
 
-    def fact(key: str, label: str, value: float, form: str = unit, **options: Any) -> Fact:
-        return Fact(key, label, float(value), form=form, **options)
+    def fact(
+        key: str, label: str, value: float, form: str = unit, is_quiet: bool = False, **options: Any
+    ) -> Fact:
+        is_quiet = is_quiet or bool(np.isnan(value))
+        return Fact(key, label, float(value), form=form, is_quiet=is_quiet, **options)
 
     facts = [
         fact("vector_r_squared", f"{vector}: R²", r2, "percent", interval=(low, high)),
@@ -447,11 +446,7 @@ def _caveats(
             f"{counted(readings.n_different, 'different sentence')} are few for"
             f" {readings.width:,} dimensions: with more, a probe would miss by less.",
         ),
-        (
-            bool(random),
-            "Untrained models give length away too: their attention is almost even, so [CLS] is"
-            " nearly an average of the tokens.",
-        ),
+        (bool(random), _untrained(random, experiment.unit)),
     ]
     undefined = [
         f"There is no probe {_after(name)}: {problem[:1].lower()}{problem[1:]}"
@@ -467,6 +462,16 @@ def _caveats(
     caveats = [text for holds, text in cases if holds]
     steps = pipeline.read(prepared.weights.folder)
     return (*undefined, *caveats, *corpus.reading.caveats, *steps.caveats(experiment.pooling))
+
+
+def _untrained(random: Sequence[Readings], unit: str) -> str:
+    """What probes of [CLS] after the last layer do with random weights."""
+    if not random:
+        return ""
+    r2, *_, error, _, _ = np.max([one.numbers[one.n_layers] for one in random], axis=0).tolist()
+    text = f"With random weights, probes of the last layer miss length by {length(error, unit)}"
+    reason = ": attention is almost even there, so [CLS] is nearly an average of the tokens"
+    return f"{text}{reason * (r2 >= HALF)}."
 
 
 def _after(name: str) -> str:
