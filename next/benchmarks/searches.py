@@ -20,10 +20,10 @@ N_TEXTS, WIDTH, N_WORDS = 300, 64, 2000
 NOISE = 1.5
 """Of a text's vector about its query's: recall is about a half, as of real searches."""
 
-SHARED = 1.0
+SHARED = 0.5
 """Length of the direction that all queries share."""
 
-PULL = 0.66
+PULL = 0.57
 """Along it, the shortest fifth lies so much further that it takes twice its share of the places."""
 
 

@@ -199,7 +199,7 @@ def shuffled(
     for draw in range(N_DRAWS):
         others = random.permutation(fifths)
         sums[:, draw] = [np.bincount(others, terms, N_FIFTHS) for terms in (places, right)]
-    exposures = np.full_like(sums[0], np.nan)
+    exposures: Floats = np.full((N_DRAWS, N_FIFTHS), np.nan)
     np.divide(sums[0], sums[1], out=exposures, where=sums[1] > 0)
     return exposures
 

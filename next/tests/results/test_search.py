@@ -1,0 +1,228 @@
+import json
+import shlex
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import clsviz
+from clsviz import cli
+from clsviz.errors import SettingError
+from clsviz.figures import image
+from clsviz.results.result import Result
+from clsviz.results.search import Answer, misled, verdict_of
+from clsviz.statistics.exposure import Fifth, Outcome, Ranking
+from clsviz.statistics.ranking import Relevance
+
+FIFTH = Fifth(1, 9, 80, 80, 0.5, 0.5, 1.0, (0.9, 1.1))
+FAVOURED = replace(FIFTH, exposure=3.4, interval=(3.0, 3.8), against_words=(0.5, 0.9))
+NEGLECTED = replace(FIFTH, exposure=0.204, interval=(0.15, 0.3), against_words=(-2.0, -1.0))
+UNCLEAR = replace(FIFTH, interval=(0.3, 1.4))
+SOMEWHAT = replace(FIFTH, exposure=1.3, interval=(1.1, 1.4))
+CHANCE = Relevance.of([np.array([place]) for place in range(100)], 100)
+
+
+def ranking(recall: float = 0.5, *fifths: Fifth) -> Ranking:
+    """Recall, and fifths of which the last ones are fair."""
+    return Ranking(recall, (recall - 0.1, recall + 0.1), recall, (*fifths, *[FIFTH] * 5)[:5])
+
+
+HALF = ranking(0.5)
+
+VERDICTS = [
+    (
+        ranking(0.19, FAVOURED),
+        HALF,
+        "Can’t tell: the search finds the right text hardly more often",
+    ),
+    (
+        ranking(0.5, FAVOURED, UNCLEAR),
+        HALF,
+        "Yes: by cosine, the shortest fifth takes 3.4 times its",
+    ),
+    (
+        ranking(0.5, FIFTH, FIFTH, FIFTH, FIFTH, NEGLECTED),
+        HALF,
+        "Yes: by cosine, the longest fifth takes only 0.2 times its share.",
+    ),
+    (
+        ranking(0.5, replace(FAVOURED, against_words=(-0.1, 0.4))),
+        ranking(0.5, FAVOURED),
+        "Yes, but not clearly more than word matching: the shortest fifth takes 3.4 times",
+    ),
+    (
+        ranking(0.5, SOMEWHAT, UNCLEAR),
+        HALF,
+        "Can’t tell yet: too few searches for texts of the second-shortest fifth.",
+    ),
+    (
+        ranking(0.5, SOMEWHAT),
+        HALF,
+        "At most a little: by cosine, the shortest fifth takes 1.3 times",
+    ),
+    (HALF, HALF, "Hardly: by cosine, texts of every length are found about as often as they are"),
+]
+
+
+@pytest.mark.parametrize(("own", "words", "verdict"), VERDICTS)
+def test_the_first_case_that_holds_is_the_verdict(own, words, verdict: str) -> None:
+    none = Outcome.of(np.zeros((100, 10), int), CHANCE, np.arange(100) % 5)
+    answer = Answer(CHANCE, own, HALF, words, {}, None, none)
+    assert verdict_of(answer, "cosine").startswith(verdict)
+    assert len(verdict_of(answer, "cosine").split()) <= 20
+
+
+@pytest.fixture(scope="module")
+def frame(sentences: list[str]) -> pd.DataFrame:
+    """240 texts, each with a title of four of its words."""
+    texts = [text for text in sentences if len(text.split()) > 5][:240]
+    titles = [f"{text.split()[-1]} {' '.join(text.split()[:3])}" for text in texts]
+    return pd.DataFrame({"title": titles, "text": texts})
+
+
+@pytest.fixture(scope="module")
+def options(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return {"model": str(tiny_model), "store": tmp_path_factory.mktemp("store")}
+
+
+@pytest.fixture(scope="module")
+def dot(frame: pd.DataFrame, options: dict[str, Any]) -> Result:
+    return clsviz.search_test(
+        corpus=frame, titles="title", column="text", similarity="dot", length_power=-0.5, **options
+    )
+
+
+def test_a_row_a_search_says_what_it_found(dot: Result, frame: pd.DataFrame, options) -> None:
+    encoder_texts = clsviz.measure(corpus=list(frame["text"]), pooling="mean", **options).table
+    lengths = dict(zip(frame["text"], encoder_texts["n_tokens"], strict=True))
+    table = dot.table
+    assert list(table["query"]) == list(frame["title"])
+    assert list(table["right"]) == list(frame["text"])
+    assert list(table["right_tokens"]) == [lengths[text] for text in table["right"]]
+    assert ((table["right_rank"] <= 10) == (table["n_right_found"] == 1)).all()
+    assert ((table["first"] == table["right"]) == (table["right_rank"] == 1)).all()
+    assert dot.fact("recall_at_10") == pytest.approx(table["recall"].mean())
+
+
+def test_the_searches_that_length_misled_most_come_first(dot: Result) -> None:
+    rows = misled(dot)
+    ratios = np.abs(np.log(rows["mean_tokens"] / rows["right_tokens"]))
+    missed = dot.table[dot.table["n_right_found"] == 0]
+    assert 0 < len(rows) <= 10
+    assert ratios.is_monotonic_decreasing
+    assert ratios.iloc[0] == np.abs(np.log(missed["mean_tokens"] / missed["right_tokens"])).max()
+
+
+def test_json_holds_every_ranking_and_fix(dot: Result) -> None:
+    answer = json.loads(json.dumps(dot.json(), allow_nan=False))
+    assert set(answer["fixes"]) == {"normalized", "centred", "calibrated", "tokens^p"}
+    cosine = answer["other_similarity"]
+    assert answer["fixes"]["normalized"]["exposure"] == cosine["exposure"]
+    difference = answer["fixes"]["normalized"]["difference"]
+    assert difference == pytest.approx(cosine["recall_at_10"] - answer["recall_at_10"])
+    assert (answer["n_used"], answer["task"], len(answer["fifths"])) == (240, "titles", 5)
+
+
+def test_what_was_ranked_is_not_measured_again(
+    frame: pd.DataFrame, options, tmp_path: Path
+) -> None:
+    here = {**options, "store": tmp_path}
+    first = clsviz.search_test(corpus=frame, column="text", **here)
+    for folder in tmp_path.glob("vectors-*"):
+        shutil.rmtree(folder)
+    again = clsviz.search_test(corpus=frame, column="text", **here)
+    assert not list(tmp_path.glob("vectors-*"))
+    assert {**again.json(), "seconds": first.about["seconds"]} == first.json()
+
+
+def test_mean_pooled_vectors_are_a_fix_of_others(frame: pd.DataFrame, options) -> None:
+    mean = clsviz.search_test(corpus=frame, column="text", **options)
+    other = clsviz.search_test(corpus=frame, column="text", pooling="cls", **options)
+    fix = other.json()["fixes"]["mean_pooled"]
+    assert fix["recall_at_10"] == mean.fact("recall_at_10")
+    assert "mean_pooled" not in mean.json()["fixes"]
+
+
+def test_the_picture_can_be_drawn(dot: Result, tmp_path: Path) -> None:
+    lines = [trace for trace in dot.plot().data if trace.name == "dot product"]
+    shares = [fifth.exposure for fifth in ranking_of(dot)]
+    assert 10 ** np.array(lines[0].y) == pytest.approx(np.maximum(shares, 0.02))
+    assert image.png(dot.plot()).startswith(b"\x89PNG")
+
+
+def ranking_of(result: Result) -> list[Any]:
+    shares = result.json()["exposure"]
+    return [replace(FIFTH, exposure=share) for share in shares]
+
+
+REFUSED = {
+    "layer": 1,
+    "length_cutoff": 40,
+    "unit": "words",
+    "precision": "fast",
+    "segmentation": "sentences",
+    "similarity": "euclid",
+    "max_exposure": 0.5,
+    "length_power": 9.0,
+}
+
+
+@pytest.fixture
+def run(frame: pd.DataFrame, tiny_model: Path, options, tmp_path: Path, capsys):
+    """Runs search-test on the texts in a file; returns its status, output and errors."""
+    path = tmp_path / "texts.csv"
+    frame.to_csv(path, index=False)
+
+    def command(*words: str) -> tuple[int, str, str]:
+        usual = ["search-test", "--model", str(tiny_model), "--corpus", str(path)]
+        status = cli.main([*usual, "--store", str(options["store"]), "--column", "text", *words])
+        return status, *capsys.readouterr()
+
+    return command
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_setting_that_a_search_lacks_is_refused(name: str, run) -> None:
+    status, output, errors = run(f"--{name.replace('_', '-')}", str(REFUSED[name]))
+    assert (status, output) == (2, "")
+    assert name in errors
+
+
+def test_status_1_means_that_an_exposure_is_surely_beyond_the_limit(run) -> None:
+    answer = json.loads(run("--json")[1])
+    ends = [end for interval in answer["exposure_interval"] for end in interval]
+    limit = max([max(ends), 1 / min(ends)])
+    assert run("--max-exposure", f"{1.01 * limit:.4f}")[0] == 0
+    surest = max(max(low, 1 / high) for low, high in answer["exposure_interval"])
+    assert surest > 1
+    status, output, _ = run("--max-exposure", f"{max(1, 0.99 * surest):.4f}")
+    assert (status, "Exposure is outside" in output) == (1, True)
+    status, output, _ = run("--max-exposure", f"{1.01 * surest:.4f}")
+    assert (status, "Too few searches to tell" in output) == (0, True)
+
+
+def test_the_command_of_a_result_repeats_it(
+    run, frame: pd.DataFrame, tiny_model, tmp_path, options
+) -> None:
+    result = clsviz.search_test(
+        str(tiny_model),
+        str(tmp_path / "texts.csv"),
+        column="text",
+        pooling="cls",
+        similarity="dot",
+        sample_size=100,
+        store=options["store"],
+    )
+    words = shlex.split(result.command)[2:]
+    again = json.loads(run(*words, "--json")[1])
+    assert again["recall_at_10"] == result.fact("recall_at_10")
+    assert again["pooling"] == "cls"
+
+
+def test_unknown_values_of_python_are_refused(frame: pd.DataFrame, options) -> None:
+    with pytest.raises(SettingError, match="euclid"):
+        clsviz.search_test(corpus=frame, similarity="euclid", **options)

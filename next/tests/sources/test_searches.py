@@ -1,0 +1,204 @@
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from clsviz.errors import ClsvizError
+from clsviz.experiment import Experiment
+from clsviz.sources import searches
+from clsviz.sources.searches import Searches, id_of
+
+IDS = {
+    "zero": (["0", "0.0", "00", " 0 "], "0"),
+    "large in exponents": (["1e+16", "10000000000000000", "10000000000000000.0"], "1" + "0" * 16),
+    "long": (["12345678901234567890123456789012"], "12345678901234567890123456789012"),
+    "text": (["doc-1"], "doc-1"),
+    "part of a number": (["0.5"], "0.5"),
+    "hash": (["12e5"], "12e5"),
+}
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_whole_numbers_are_alike_and_everything_else_is_text(name: str) -> None:
+    spellings, expected = IDS[name]
+    assert {id_of(spelling) for spelling in spellings} == {expected}
+
+
+def find(frame: pd.DataFrame, folder: Path, judged: pd.DataFrame | None = None, **options):
+    """The searches of two tables in files."""
+    path = folder / "texts.csv"
+    frame.to_csv(path, index=False)
+    if judged is not None:
+        options["judged"] = folder / "judged.csv"
+        judged.to_csv(options["judged"], index=False)
+    names = ("sample_size", "seed", "column", "segmentation")
+    settings = {name: options.pop(name) for name in names if name in options}
+    experiment = Experiment(corpus=str(path), **{"sample_size": "all", **settings})
+    return searches.find(experiment, folder, **options)
+
+
+def texts_of(found: Searches) -> list[str]:
+    return found.texts.table["sentence"].to_pylist()
+
+
+def queries_of(found: Searches) -> list[str]:
+    return found.queries.table["sentence"].to_pylist()
+
+
+def right_of(found: Searches, place: int) -> list[str]:
+    return [texts_of(found)[text] for text in found.right[place]]
+
+
+def table(n: int = 40) -> pd.DataFrame:
+    """Rows with an id, a title and a text."""
+    rows = range(n)
+    texts = [f"The text of number {row} is here." for row in rows]
+    return pd.DataFrame({"id": rows, "title": [f"Title {row}" for row in rows], "text": texts})
+
+
+def test_titles_search_for_their_texts(tmp_path: Path) -> None:
+    found = find(table(), tmp_path)
+    assert found.task == "titles"
+    assert queries_of(found)[7] == "Title 7"
+    assert right_of(found, 7) == ["The text of number 7 is here."]
+
+
+def test_equal_titles_are_one_search_with_all_their_texts(tmp_path: Path) -> None:
+    frame = table(80)
+    frame.loc[40:, "title"] = [f"  title   {row} " for row in range(40)]
+    found = find(frame, tmp_path)
+    assert len(found.right) == 40
+    assert right_of(found, 3) == [frame["text"][3], frame["text"][43]]
+
+
+def test_copies_of_a_right_text_are_right(tmp_path: Path) -> None:
+    frame = table()
+    frame.loc[1, "text"] = frame.loc[0, "text"]
+    assert list(find(frame, tmp_path).right[0]) == [0, 1]
+
+
+def test_rows_without_title_or_text_are_counted(tmp_path: Path) -> None:
+    frame = table()
+    frame.loc[[3, 4], "title"] = [" ", None]
+    frame.loc[5, "text"] = ""
+    found = find(frame, tmp_path)
+    assert len(texts_of(found)) == 37
+    assert "Rows without a title, which are left out: 2." in found.caveats
+    assert "Rows without text, which are left out: 1." in found.caveats
+
+
+def test_every_text_with_a_right_id_is_right_and_the_rest_is_counted(tmp_path: Path) -> None:
+    frame = table(80)
+    frame["id"] = [row % 40 for row in range(80)]
+    queries = [f"Query {row}" for row in range(40)]
+    judged = pd.DataFrame({"query": queries, "ids": [f"{row}.0" for row in range(40)]})
+    judged.loc[0, "ids"] = "0 1 999"
+    judged.loc[len(judged)] = ["Nobody", "999 998"]
+    found = find(frame, tmp_path, judged)
+    assert [list(right) for right in found.right[:3]] == [[0, 1, 40, 41], [1, 41], [2, 42]]
+    assert (found.n_unknown_ids, found.n_without_text, len(found.right)) == (2, 1, 40)
+
+
+def test_right_texts_may_be_named_themselves(tmp_path: Path) -> None:
+    frame = table()
+    judged = pd.DataFrame({"query": [f"Query {n}" for n in range(40)], "text": frame["text"]})
+    judged["text"] = judged["text"].str.replace(" ", "  ").str.upper()
+    found = find(frame, tmp_path, judged)
+    assert [list(right) for right in found.right] == [[place] for place in range(40)]
+
+
+def test_first_halves_search_second_halves(tmp_path: Path) -> None:
+    frame = table()[["text"]]
+    frame["text"] = [f"One {row} is. Two is it. {'Three ' * 9}end {row}." for row in range(40)]
+    found = find(frame, tmp_path)
+    assert found.task == "halves"
+    assert queries_of(found)[2] == "One 2 is. Two is it."
+    assert right_of(found, 2) == ["Three " * 9 + "end 2."]
+
+
+def test_sentences_of_a_book_search_for_their_neighbours(tmp_path: Path) -> None:
+    sentences = [f"Here is sentence number {n}." for n in range(300)]
+    (tmp_path / "book.txt").write_text("\n".join(sentences))
+    experiment = Experiment(corpus=str(tmp_path / "book.txt"), sample_size="all", seed=3)
+    found = searches.find(experiment, tmp_path)
+    assert found.task == "cloze"
+    for place, query in enumerate(queries_of(found)):
+        (window,) = right_of(found, place)
+        numbers = sorted(
+            int(piece.rsplit(maxsplit=1)[-1]) for piece in f"{window} {query}".split(".")[:-1]
+        )
+        assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+        assert query not in window
+
+
+def test_of_many_texts_the_seed_draws_some_and_their_searches(tmp_path: Path) -> None:
+    frame = table(200)
+    found = find(frame, tmp_path, sample_size=50, seed=1)
+    assert len(texts_of(found)) == len(found.right) == 50
+    assert [right_of(found, place) for place in range(50)] == [
+        [f"The text of number {title.split()[1]} is here."] for title in queries_of(found)
+    ]
+    assert "50 of 200 texts are searched, drawn by the seed." in found.caveats
+    assert texts_of(found) != texts_of(find(frame, tmp_path, sample_size=50, seed=2))
+
+
+def test_any_column_may_hold_the_titles(tmp_path: Path) -> None:
+    frame = table().rename(columns={"title": "Betreff"})
+    frame["Betreff"] += " lang" * 400
+    wide = frame.assign(**{f"other{n}": "x" for n in range(12)})
+    assert (
+        find(wide[[*wide.columns[::-1]]], tmp_path, titles="Betreff", column="text").task
+        == "titles"
+    )
+
+
+def refused(name: str, folder: Path) -> Searches:
+    frame = table()
+    judged = pd.DataFrame({"query": [f"Query {n}" for n in range(40)], "ids": frame["id"]})
+    match name:
+        case "29 searches":
+            return find(table(29), folder)
+        case "empty titles":
+            return find(frame.assign(title=""), folder)
+        case "no such titles":
+            return find(frame, folder, titles="heading")
+        case "titles of halves":
+            return find(frame, folder, titles="title", task="halves")
+        case "task of judged searches":
+            return find(frame, folder, judged, task="titles")
+        case "unknown task":
+            return find(frame, folder, task="riddles")
+        case "no ids in the corpus":
+            return find(frame.drop(columns="id"), folder, judged)
+        case "ids of another corpus":
+            return find(frame, folder, judged.assign(ids=[f"x{n}" for n in range(40)]))
+        case "ids are lists":
+            path = folder / "judged.jsonl"
+            rows = [{"query": f"Query {n}", "ids": [n]} for n in range(40)]
+            path.write_text("\n".join(map(json.dumps, rows)))
+            return find(frame, folder) and searches.find(
+                Experiment(corpus=str(folder / "texts.csv")), folder, judged=path
+            )
+        case _:
+            return find(frame, folder, judged.drop(columns="ids"))
+
+
+REFUSED = {
+    "29 searches": "Only 29 different searches",
+    "empty titles": "All titles in column “title” of “texts.csv” are empty",
+    "no such titles": "no column “heading”",
+    "titles of halves": "takes no titles",
+    "task of judged searches": "Leave task",
+    "unknown task": "“riddles”",
+    "no ids in the corpus": "no column “id”",
+    "ids of another corpus": "None of the ids",
+    "ids are lists": "ids in row 1 of “judged.jsonl” are lists",
+    "no ids in the file": "lacks a column",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_error_names_its_cause(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ClsvizError, match=REFUSED[name]):
+        refused(name, tmp_path)
