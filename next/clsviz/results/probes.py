@@ -67,8 +67,8 @@ class Readings:
     numbers: float64 (n_names, 6), the columns of COLUMNS; NaN where undefined.
     problems: for each name, why there is no probe, or "". remedy: of the last layer's problem.
     guess_error: of guessing the mean length of the other folds.
-    n_different: sentences used, near-duplicates counted once. n_truncated: left out, as the model
-        does not read all of them. width: of a vector.
+    n_different: sentences used, near-duplicates counted once. n_truncated: those under the cutoff
+        that the model does not read as a whole. width: of a vector.
     """
 
     names: tuple[str, ...]
@@ -105,12 +105,16 @@ class Checks:
 
 @dataclass(frozen=True, eq=False)
 class Lengths:
-    """The sentences that probes use: rows of what is measured, lengths, clusters, row groups."""
+    """The sentences that probes use: rows of what is measured, lengths, clusters, row groups.
+
+    n_truncated: sentences under the cutoff that the model does not read as a whole.
+    """
 
     rows: NDArray[np.intp]
     lengths: Floats
     clusters: NDArray[np.intp]
     groups: NDArray[Any] | None
+    n_truncated: int
 
 
 def find(
@@ -284,7 +288,8 @@ def _used(measured: Measured, experiment: Experiment, store: Results) -> Lengths
     rows = used.index.to_numpy()
     groups = used["row_group"].to_numpy() if "row_group" in used else None
     lengths = used["length"].to_numpy(np.float64)
-    return Lengths(rows, lengths, clusters_of(measured, store)[rows], groups)
+    n_truncated = int(np.sum(table["truncated"] & (table["n_tokens"] < experiment.length_cutoff)))
+    return Lengths(rows, lengths, clusters_of(measured, store)[rows], groups, n_truncated)
 
 
 def _probe(vectors: Vectors, name: str, used: Lengths) -> tuple[float, ...]:
@@ -331,7 +336,7 @@ def _readings(
         n=len(vectors),
         n_used=len(used.rows),
         n_different=len(np.unique(used.clusters)),
-        n_truncated=int(vectors.truncated.sum()),
+        n_truncated=used.n_truncated,
         width=int(vectors.vectors.shape[2]),
     )
 
@@ -436,8 +441,13 @@ def _caveats(
     """Everything left out or doubtful, a sentence each."""
     corpus, n = prepared.sample.corpus, len(prepared.sample)
     asked, n_truncated = experiment.sample_size, readings.n_truncated
+    n_long = readings.n - readings.n_used - n_truncated
     is_few = readings.n_different < FEW_PER_DIMENSION * readings.width
     cases = [
+        (
+            n_long > 0,
+            f"{counted(n_long)} of {experiment.length_cutoff:,} tokens or more are left out.",
+        ),
         (n_truncated > 0, f"{counted(n_truncated)} longer than the model reads are left out."),
         (asked != "all" and n < asked, f"The corpus has {counted(n)}: the sample is all of them."),
         (readings.n < n, f"Probes take the first {readings.n:,} of {counted(n)}: see probe_size."),

@@ -189,13 +189,17 @@ def test_too_few_sentences_are_said_to_be(measured, experiment, store) -> None:
 
 
 def test_sentences_left_out_are_counted(measured, experiment, store) -> None:
-    cut = replace(measured.norms, truncated=np.arange(280) < 7)
+    cut = replace(measured.norms, truncated=np.isin(np.arange(280), used(measured)[1][:7]))
     view = replace(experiment, sample_size=400, seed=1)
     sample = replace(measured.sample, seed=1)
     result = answer(replace(measured, norms=cut, sample=sample), view, store)
     assert "7 sentences longer than the model reads are left out." in result.caveats
+    assert (
+        f"{280 - len(used(measured)[0])} sentences of 30 tokens or more are left out."
+        in result.caveats
+    )
     assert "The corpus has 280 sentences: the sample is all of them." in result.caveats
-    assert result.fact("n_used") == np.sum(used(measured)[1] >= 7)
+    assert result.fact("n_used") == len(used(measured)[0]) - 7
 
 
 def test_random_weights_are_of_three_seeds(
