@@ -94,11 +94,6 @@ ADVICE = {
     "no gain": (outcome(0.5), {"a": outcome(0.5)}, False, None),
     "a loss": (outcome(0.8), {"a": outcome(0.2, seed=1)}, False, None),
     "fair at a cost": (outcome(0.8, is_fair=False), {"a": outcome(0.3, seed=1)}, True, ("a", True)),
-        outcome(0.5, is_fair=False),
-        {"a": outcome(0.5, seed=1)},
-        True,
-        ("a", False),
-    ),
     "unfair at a cost": (
         outcome(0.8, is_fair=False),
         {"a": outcome(0.3, is_fair=False, seed=1)},
