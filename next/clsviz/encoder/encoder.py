@@ -73,6 +73,8 @@ class Encoder:
         self.tokenizer, model = load_model(weights, steps)
         if self.device.type == "cuda":
             torch.backends.cuda.enable_cudnn_sdp(False)  # it plans each new shape for .1 s
+            torch.backends.cudnn.allow_tf32 = False  # convolutions would lose 13 bits
+            torch.backends.cuda.matmul.allow_tf32 = False
         torch.empty(FREED, dtype=torch.uint8)
         try:
             passes = choose(model.to(self.device), self.tokenizer, precision)

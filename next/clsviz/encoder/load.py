@@ -10,9 +10,9 @@ import torch
 import transformers
 
 from clsviz.encoder.pipeline import Pipeline
-from clsviz.encoder.tokens import ANOTHER, Tokenizer
+from clsviz.encoder.tokens import Tokenizer
 from clsviz.errors import ClsvizError, ModelError, quote
-from clsviz.sources.models import Weights
+from clsviz.sources.models import ANOTHER, Weights
 
 MEMORY = 1.5
 """Memory to load and run a model, relative to its weights in float32."""
@@ -44,7 +44,9 @@ def load(weights: Weights, pipeline: Pipeline) -> tuple[Tokenizer, Any]:
         raise
     except Exception as error:  # damaged files and models of images or sound may raise anything
         reason = f"{weights.label} cannot be loaded ({quote(error)})."
-        remedy = "Its files may be damaged or missing: fetch them again, or choose another model."
+        remedy = (
+            "It is of a kind that is not supported, or damaged: choose another, or fetch it again."
+        )
         raise ModelError(reason, remedy) from error
 
 
@@ -62,7 +64,7 @@ def _config(weights: Weights) -> Any:
         weights.folder, local_files_only=True, **OWN_CODE
     )
     if config.is_encoder_decoder:
-        raise ModelError(f"{weights.label} is an encoder with a decoder.", ANOTHER)
+        raise ModelError(f"{weights.label} is an encoder-decoder.", ANOTHER)
     if getattr(config, "is_decoder", False):
         raise ModelError(f"{weights.label} is a decoder.", ANOTHER)
     return config
@@ -135,7 +137,7 @@ def _tokenizer(tokenizer: Any, model: Any, pipeline: Pipeline, label: str) -> To
         n_positions = table.num_embeddings - reserved
     else:
         n_positions = getattr(model.config, "max_position_embeddings", LONGEST)
-    limits = (tokenizer.model_max_length, n_positions, pipeline.max_length or LONGEST, LONGEST)
+    limits = (pipeline.max_length or tokenizer.model_max_length, n_positions, LONGEST)
     max_length = min(int(limit) for limit in limits if limit > 0)
     n_tokens = int(model.get_input_embeddings().num_embeddings)
     result = Tokenizer(tokenizer, max_length, n_tokens, label)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from clsviz.errors import ModelError, quote
+from clsviz.sources.models import LIMITS, PIPELINE, PROMPTS, pipeline_folder
 
 
 @dataclass(frozen=True)
@@ -14,20 +15,27 @@ class Pipeline:
     """Steps around a model that change what it reads, and those that are only named.
 
     max_length: tokens that it reads of a text, special ones included; None where it does not say.
-    lower_case: True if texts are lowercased. pooling: the vector that it takes, such as cls or mean;
-    "" where it does not say. normalizes: True if it ends in vectors of norm 1. others: steps that
-    change vectors otherwise.
+    lower_case: True if texts are lowercased. has_prompt: True if a prompt precedes each. pooling:
+    the vector that it takes, such as cls or mean; "" where it does not say. normalizes: True if it
+    ends in vectors of norm 1. others: steps that change vectors otherwise. is_unknown: True if the
+    model came from the Hub without a look for its pipeline.
     """
 
     max_length: int | None = None
     lower_case: bool = False
+    has_prompt: bool = False
     pooling: str = ""
     normalizes: bool = False
     others: tuple[str, ...] = ()
+    is_unknown: bool = False
 
     def caveats(self, pooling: str) -> tuple[str, ...]:
         """Sentences about the steps that are left out, for whoever looks at norms of a vector."""
         sentences = []
+        if self.is_unknown:
+            sentences.append("The model’s own pipeline, if it has one, is not on this machine.")
+        if self.has_prompt:
+            sentences.append("The model’s own pipeline puts a prompt before texts; here is none.")
         if self.pooling not in ("", pooling):
             another = f"{quote(self.pooling)}; this is about {quote(pooling)}"
             sentences.append(f"The model’s own pipeline takes the vector {another}.")
@@ -41,24 +49,31 @@ class Pipeline:
 def read(folder: Path) -> Pipeline:
     """The pipeline of the model in a folder; raises ModelError where its files are damaged.
 
-    The model may lie in a subfolder of its pipeline's.
+    The model may lie in a subfolder of its pipeline's. Limits are read as sentence-transformers
+    does: only with a pipeline, and those of the tokenizer's settings first.
     """
-    roots = [root for root in (folder, folder.parent) if (root / "modules.json").is_file()]
-    modules = _json(roots[0] / "modules.json") if roots else []
+    root = pipeline_folder(folder)
+    if root is None:
+        cache = folder.parent.parent / ".no_exist" / folder.name  # what the Hub lacks
+        is_cached = folder.parent.name == "snapshots"
+        return Pipeline(is_unknown=is_cached and not (cache / PIPELINE).exists())
     try:
-        steps = {
-            str(step["type"]).rpartition(".")[2]: roots[0] / str(step["path"]) for step in modules
-        }
-        is_ours = steps.get("Transformer", folder).resolve() == folder.resolve()
-        settings = [_json(path) for path in sorted(folder.glob("sentence_*_config.json"))[:1]]
-        limit = settings[0].get("max_seq_length") if settings else None
-        lower_case = bool(settings and settings[0].get("do_lower_case"))
-        most = None if limit is None else int(limit)
-        if not is_ours:
-            return Pipeline(most, lower_case)
-        pooling = _pooling(_json(steps["Pooling"] / "config.json")) if "Pooling" in steps else ""
-        others = tuple(sorted(steps.keys() - {"Transformer", "Pooling", "Normalize"}))
-        return Pipeline(most, lower_case, pooling, "Normalize" in steps, others)
+        modules = _json(root / PIPELINE)
+        steps = {str(step["type"]).rpartition(".")[2]: root / str(step["path"]) for step in modules}
+        settings = [_json(path) for path in sorted(folder.glob(LIMITS))[:1]]
+        first = settings[0] if settings else {}
+        of_tokenizer = first.get("tokenizer_args") or first.get("processor_kwargs") or {}
+        limit = of_tokenizer.get("model_max_length") or first.get("max_seq_length")
+        prompts = _json(root / PROMPTS) if (root / PROMPTS).is_file() else {}
+        prompt = (prompts.get("prompts") or {}).get(prompts.get("default_prompt_name"))
+        return Pipeline(
+            max_length=None if limit is None else int(limit),
+            lower_case=bool(first.get("do_lower_case")),
+            has_prompt=bool(prompt),
+            pooling=_pooling(_json(steps["Pooling"] / "config.json")) if "Pooling" in steps else "",
+            normalizes="Normalize" in steps,
+            others=tuple(sorted(steps.keys() - {"Transformer", "Pooling", "Normalize"})),
+        )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise _damaged(folder) from error
 

@@ -52,7 +52,19 @@ def vectors(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
     return {**_norms(forward, cls), "mean": _lengths(mean), "vectors": packed}
 
 
-REDUCERS: dict[str, Measure] = {"norms": norms, "means": means, "vectors": vectors}
+def trace(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
+    """The arrays of `Norms`; states, [CLS] after every layer; pooled, the output of the pooler."""
+    cls = forward.cls(batch)
+    pooled = pool(forward.model, cls[-1]) or [cls[-1][:, :0]]
+    return {**_norms(forward, cls), "states": torch.stack(cls, dim=1), "pooled": pooled[0]}
+
+
+REDUCERS: dict[str, Measure] = {
+    "norms": norms,
+    "means": means,
+    "vectors": vectors,
+    "trace": trace,
+}
 
 
 def pooled(

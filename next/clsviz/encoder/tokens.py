@@ -1,12 +1,12 @@
 """Sentences to token ids, as a model's own tokenizer cuts them."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from clsviz.errors import CorpusError, ModelError, quote
-
-ANOTHER = "Choose an encoder, such as bert-base-uncased."
+from clsviz.sources.models import ANOTHER
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,14 @@ class Frame:
 def frame_of(tokenizer: Any, label: str) -> Frame:
     """The special tokens around any sentence; raises ModelError where [CLS] is not the first.
 
-    [CLS] is looked for around a sentence that does not spell it.
+    [CLS] is looked for around a text that does not spell it: “a”, or one of the vocabulary where
+    the tokenizer drops Latin letters.
     """
-    content = tokenizer("a", add_special_tokens=False)["input_ids"]
-    encoded = tokenizer("a")
+    words = (tokenizer.decode([n], skip_special_tokens=True) for n in range(len(tokenizer)))
+    texts = itertools.chain("a", words)
+    contents = ((text, tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts)
+    text, content = next((pair for pair in contents if pair[1]), ("", []))
+    encoded = tokenizer(text)
     framed = encoded["input_ids"]
     types = encoded.get("token_type_ids") or [0] * len(framed)
     starts = [i for i in range(len(framed)) if framed[i : i + len(content)] == content]
@@ -95,6 +99,19 @@ class Tokenizer:
         """The tokens that the model reads: with special ones, truncated."""
         room = self.max_length - len(self.frame)
         return [*self.frame.prefix, *ids[:room], *self.frame.suffix]
+
+    def names(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """Tokens as the vocabulary writes them."""
+        return tuple(map(str, self._tokenizer.convert_ids_to_tokens(list(ids))))
+
+    @property
+    def special(self) -> tuple[list[Any], ...]:
+        """The role, such as cls, the token and the id of each special token, by id."""
+        roles = self._tokenizer.special_tokens_map.items()
+        tokens = [(role.removesuffix("_token"), str(name)) for role, name in roles]
+        ids = self._tokenizer.convert_tokens_to_ids([name for _, name in tokens])
+        rows = [[*token, id_] for token, id_ in zip(tokens, ids, strict=True) if id_ is not None]
+        return tuple(sorted(rows, key=lambda row: row[2]))
 
     def mismatch(self, token: int) -> ModelError:
         """The error of a token that the model does not know."""

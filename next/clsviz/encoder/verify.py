@@ -10,9 +10,10 @@ from torch import Tensor, nn
 
 from clsviz.encoder.forward import LAYOUTS, OwnPass, swap_linears
 from clsviz.encoder.reduce import Forward, is_out_of_memory, norms, pool, vectors
-from clsviz.encoder.tokens import ANOTHER, Frame, Tokenizer
+from clsviz.encoder.tokens import Frame, Tokenizer
 from clsviz.errors import ModelError, SettingError, quote
 from clsviz.experiment import Precision
+from clsviz.sources.models import ANOTHER
 
 LENGTHS = (40, 17, 17, 9, 9, 3, 1, 1)
 """Tokens of the sentences that passes are compared on, without special ones."""
@@ -83,7 +84,8 @@ def choose(
         reason = f"{tokenizer.label} cannot read a sentence ({quote(error)})."
         raise ModelError(reason, "Choose another model.") from error
     if (last - last[0]).abs().max() <= SEES * last.abs().max():
-        raise ModelError(f"[CLS] of {tokenizer.label} sees no words: it is a decoder.", ANOTHER)
+        reason = f"[CLS] of {tokenizer.label} is the same for every sentence, as in a decoder."
+        raise ModelError(reason, ANOTHER)
     layout = None if tokenizer.frame.has_types else LAYOUTS.get(model.config.model_type)
     exact = layout and _own_pass(own, torch.float32, batch, expected)
     fast = exact and precision == "fast" and _own_pass(own, torch.bfloat16, batch, expected)

@@ -36,6 +36,8 @@ MODELS: Final[dict[str, str]] = {
 }
 """The models that are suggested, and their labels; the first is built in."""
 
+ANOTHER: Final = "Choose an encoder, such as google-bert/bert-base-uncased."
+
 UNTRAINED_RECIPE: Final = 1
 """Raised when random weights are made in another way."""
 
@@ -51,8 +53,12 @@ SETTINGS: Final = (
     "tokenizer_config.json",
     "special_tokens_map.json",
     "added_tokens.json",
-    "sentence_*_config.json",
 )
+PIPELINE: Final = "modules.json"
+"""Names the steps of sentence-transformers around a model, and the folder of each."""
+
+PROMPTS: Final = "config_sentence_transformers.json"
+LIMITS: Final = "sentence_*_config.json"
 WEIGHTS: Final = "model.safetensors"
 INDEX: Final = "model.safetensors.index.json"
 SHARDS: Final = "model-*.safetensors"
@@ -101,6 +107,8 @@ def find(
         folder = Path(path).absolute()
         label = folder.name
         folder /= nested_path(folder)
+    elif os.path.isabs(path) or base.startswith((".", "~")):
+        raise ModelError(f"There is no folder {quote(base)}.", "Check its path.")
     else:
         repository, asked = hub.split_name(base, "model")
         label = MODELS.get(repository, repository.rpartition("/")[2])
@@ -124,7 +132,7 @@ def fetch(
     """The folder of a model in the Hub's cache, to which missing files are downloaded."""
     from huggingface_hub import try_to_load_from_cache
 
-    pipeline = try_to_load_from_cache(name, "modules.json", revision=revision or None)
+    pipeline = try_to_load_from_cache(name, PIPELINE, revision=revision or None)
     config = try_to_load_from_cache(name, "config.json", revision=revision or None)
     folder = None
     with contextlib.suppress(ModelError, StopIteration):
@@ -153,10 +161,11 @@ def download(
             return load_files(name, revision, paths, n_bytes, progress, patience)
 
     below = Path()
-    with contextlib.suppress(ModelError):  # where there is none, the cache notes it
-        below /= nested_path(load(["modules.json"]))
+    steps = [path for path in sizes if path == PROMPTS or path.endswith("/config.json")]
+    with contextlib.suppress(ModelError):  # where there is no pipeline, the cache notes it
+        below /= nested_path(load([*steps, PIPELINE] if PIPELINE in sizes else [PIPELINE]))
     paths = [path for path in sizes if Path(path).parent == below]
-    settings = matching(paths, (*SETTINGS, TOKENIZER, *VOCABULARIES))
+    settings = matching(paths, (*SETTINGS, LIMITS, TOKENIZER, *VOCABULARIES))
     weights = matching(paths, (WEIGHTS,)) or matching(paths, (INDEX, SHARDS))
     if not weights and not is_untrained:
         raise no_weights(name, paths)
@@ -211,11 +220,19 @@ def load_files(
 def nested_path(folder: Path) -> str:
     """The subfolder that modules.json names for the transformer, or ""."""
     try:
-        modules = json.loads((folder / "modules.json").read_bytes())
+        modules = json.loads((folder / PIPELINE).read_bytes())
         path = next(m["path"] for m in modules if str(m["type"]).endswith(".Transformer"))
     except (OSError, ValueError, LookupError, TypeError, StopIteration):
         return ""
     return path if re.fullmatch(r"\w[\w.-]*", str(path)) else ""
+
+
+def pipeline_folder(folder: Path) -> Path | None:
+    """The folder of the pipeline whose transformer lies in a folder: itself, its parent or None."""
+    for root in (folder, folder.parent):
+        if (root / PIPELINE).is_file() and root / nested_path(root) == folder:
+            return root
+    return None
 
 
 def matching(paths: Iterable[str], patterns: Sequence[str]) -> list[str]:
@@ -231,11 +248,13 @@ def setting_files(folder: Path, name: str) -> list[Path]:
         raise no_settings(name)
     if not matching(present, vocabularies):
         raise ModelError(
-            f"{quote(name)} has no tokenizer next to its configuration.",
-            "Save its tokenizer there too, or choose another model.",
+            f"{quote(name)} has no tokenizer with a vocabulary next to its configuration.",
+            "Save one there, or choose another model.",
         )
     check_encoder(folder / "config.json", name)
-    return [folder / file for file in sorted(matching(present, (*SETTINGS, *vocabularies)))]
+    limits = [LIMITS] if pipeline_folder(folder) else []
+    patterns = (*SETTINGS, *limits, *vocabularies)
+    return [folder / file for file in sorted(matching(present, patterns))]
 
 
 def check_encoder(path: Path, name: str) -> None:
@@ -243,15 +262,10 @@ def check_encoder(path: Path, name: str) -> None:
     config = read_json(path, name)
     kinds = config.get("architectures")
     names = map(str, kinds if isinstance(kinds, list) else [])
-    if (
-        config.get("is_decoder")
-        or config.get("is_encoder_decoder")
-        or any(map(DECODER.match, names))
-    ):
-        raise ModelError(
-            f"{quote(name)} is a decoder, which has no [CLS] vector.",
-            "Choose an encoder, such as google-bert/bert-base-uncased.",
-        )
+    if config.get("is_encoder_decoder"):
+        raise ModelError(f"{quote(name)} is an encoder-decoder.", ANOTHER)
+    if config.get("is_decoder") or any(map(DECODER.match, names)):
+        raise ModelError(f"{quote(name)} is a decoder.", ANOTHER)
 
 
 def check_files(folder: Path, name: str, is_untrained: bool) -> None:

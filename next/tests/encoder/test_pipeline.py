@@ -30,6 +30,30 @@ def test_a_model_without_a_pipeline_is_read_as_it_is(bert: Path) -> None:
     assert pipeline.read(bert) == pipeline.Pipeline()
 
 
+def test_limits_without_a_pipeline_are_not_read(bert: Path) -> None:
+    write_pipeline(bert, "Pooling", pooling={}, max_seq_length=8, do_lower_case=True)
+    (bert / "modules.json").unlink()
+    assert pipeline.read(bert) == pipeline.Pipeline()
+
+
+@pytest.mark.parametrize("key", ["tokenizer_args", "processor_kwargs"])
+def test_limits_of_the_tokenizer_come_first(key: str, bert: Path) -> None:
+    limits = {key: {"model_max_length": 9}, "max_seq_length": 12}
+    write_pipeline(bert, "Pooling", pooling={}, **limits)
+    write_tokenizer(bert, model_max_length=5)
+    assert load(weights(bert)).max_length == 9
+
+
+@pytest.mark.parametrize(
+    ("name", "is_named"), [("query", True), ("document", False), (None, False)]
+)
+def test_a_prompt_is_named(name: str | None, is_named: bool, bert: Path) -> None:
+    write_pipeline(bert, "Pooling", pooling={"pooling_mode": "cls"})
+    prompts = {"prompts": {"query": "About: ", "document": ""}, "default_prompt_name": name}
+    (bert / "config_sentence_transformers.json").write_text(json.dumps(prompts))
+    assert any("prompt" in text for text in pipeline.read(bert).caveats("cls")) == is_named
+
+
 @pytest.mark.parametrize(
     ("kinds", "pooling", "words"),
     [

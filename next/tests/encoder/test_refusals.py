@@ -37,11 +37,12 @@ REFUSALS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no [CLS]": (lambda folder: write_tokenizer(folder, frame="$A", cls_token=None), "no .CLS."),
     "[CLS] last": (lambda folder: write_tokenizer(folder, frame="$A [SEP] [CLS]"), "begin"),
     "a decoder": (lambda folder: configure(folder, is_decoder=True), "is a decoder"),
-    "a decoder that does not say so": (write_gpt2, "sees no words"),
+    "a decoder that does not say so": (write_gpt2, "the same for every sentence"),
     "an encoder with a decoder": (
         lambda folder: configure(folder, is_encoder_decoder=True),
-        "with a decoder",
+        "is an encoder-decoder",
     ),
+    "no vocabulary": (lambda folder: write_model(folder, "Canine"), "not supported"),
     "code": (lambda folder: configure(folder, model_type="odd", auto_map={}), "code that comes"),
     "unknown": (lambda folder: configure(folder, model_type="odd"), "“odd”"),
     "lacking weights": (
@@ -86,6 +87,13 @@ def test_a_missing_pooler_is_only_absent(bert: Path) -> None:
     encoder = load(weights(bert))
     assert not encoder.has_pooler
     assert encoder.run(["the cat"], "vectors")["pooler"].shape == (1, 0)
+
+
+def test_a_tokenizer_may_drop_latin_letters(bert: Path) -> None:
+    path = bert / "tokenizer.json"
+    drop = {"type": "Replace", "pattern": {"Regex": "[a-z]"}, "content": ""}
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"normalizer": drop}))
+    assert load(weights(bert)).run(["the cat.", "."], "norms")["n_tokens"].tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("sentence", ["half \ud83d", 3, None])

@@ -9,12 +9,16 @@ from hub.client import Run
 from hub.contents import model
 from hub.standin import Standin
 
+from clsviz.encoder import pipeline
 from clsviz.errors import ClsvizError, ModelError
 from clsviz.sources import models
 
 pytestmark = pytest.mark.slow
 
 NESTED = json.dumps([{"type": "sentence_transformers.models.Transformer", "path": "0_Bert"}])
+POOLED = json.dumps(
+    [{"type": f"…{kind}", "path": path} for kind, path in [(".Transformer", ""), (".Pooling", "1")]]
+)
 
 
 def test_fingerprint_of_the_built_in_model_is_that_of_its_files() -> None:
@@ -74,6 +78,25 @@ def test_model_in_a_folder_of_sentence_transformers(hub: Standin, run: Run, name
     assert not hub.requests
 
 
+def test_files_of_a_pipeline_are_downloaded(hub: Standin, run: Run, name: str) -> None:
+    prompts = {"default_prompt_name": "query", "prompts": {"query": "About: "}}
+    files = {"modules.json": POOLED.encode(), "1/config.json": b'{"pooling_mode": "cls"}'}
+    files["config_sentence_transformers.json"] = json.dumps(prompts).encode()
+    hub.add(name, model() | files, "model")
+    steps = pipeline.read(run(client.find, name).folder)
+    assert steps == pipeline.Pipeline(has_prompt=True, pooling="cls")
+
+
+def test_a_pipeline_that_was_not_looked_for_is_named(
+    hub: Standin, run: Run, dead: Run, name: str
+) -> None:
+    hub.add(name, model(), "model")
+    folder = run(client.find, name).folder
+    assert not pipeline.read(folder).is_unknown
+    (folder.parents[1] / ".no_exist" / folder.name / "modules.json").unlink()
+    assert pipeline.read(dead(client.find, name).folder).is_unknown
+
+
 def test_weights_in_shards(hub: Standin, run: Run, name: str) -> None:
     files = model()
     shard = files.pop("model.safetensors")
@@ -112,6 +135,7 @@ DAMAGED = model() | {"model.safetensors": b"\xff" * 100}
     [
         (PICKLED, "formats that may run code"),
         (DECODER, "is a decoder"),
+        (model(is_encoder_decoder=True), "is an encoder-decoder"),
         (NOT_A_MODEL, "lacks config.json"),
         (NO_TOKENIZER, "has no tokenizer"),
         (DAMAGED, "no readable model.safetensors"),
@@ -135,12 +159,18 @@ def test_weights_of_a_decoder_are_not_downloaded(hub: Standin, run: Run, name: s
 
 @pytest.mark.parametrize(
     "name",
-    ["https://huggingface.co/a/b", "../a", "a/b/c", "a b", "a/b@", "untrained:", "a\\b", "a;b"],
+    ["https://huggingface.co/a/b", "a/b/c", "a b", "a/b@", "untrained:", "a\\b", "a;b"],
 )
 def test_odd_names_are_refused_without_asking(hub: Standin, run: Run, name: str) -> None:
     with pytest.raises(ModelError, match="cannot be the name"):
         run(client.find, name)
     assert not hub.requests
+
+
+@pytest.mark.parametrize("name", ["/no/folder", "./none", "../a", "~/none", "untrained:/none"])
+def test_missing_folders_are_named(name: str) -> None:
+    with pytest.raises(ModelError, match=f"no folder “{name.removeprefix('untrained:')}”"):
+        models.find(name)
 
 
 @pytest.mark.parametrize(

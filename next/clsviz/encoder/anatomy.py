@@ -1,0 +1,120 @@
+"""A model in parts, and the way of [CLS] through it for one text."""
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from clsviz.encoder.encoder import Encoder
+
+BLOCK: Final = re.compile(r"(?:^|[._])(?:layers?|layer_groups|blocks?|h)\.(\d+)\.")
+"""The number of a block in the name of a parameter."""
+
+
+@dataclass(frozen=True, eq=False)
+class Anatomy:
+    """A model, and a text in it.
+
+    model_class: of transformers. n_layers: number of the last layer. n_blocks: of which it is made;
+    fewer where layers share one. n_heads: of attention, or None. vocabulary: tokens that it knows.
+    max_length: tokens that it reads, special ones included.
+    names, shapes, parts: of each parameter; a part is “embeddings”, “layer 1”, “pooler” or “other”;
+    that of a shared block is the first layer made of it.
+    special: (role, token, id) of each special token.
+    cls_input: float32 (any width,), the vector of [CLS] among those of the words.
+    tokens, ids: that the model reads of the text. n_tokens: of all of it, without special ones.
+    is_cut: True if the model reads only the beginning.
+    states: float32 (n_layers + 1, width), [CLS] after every layer. pooled: float32 (width,), the
+    pooler's output, or (0,). by_hand: float32 (width,), tanh(W·[CLS] + b) by NumPy for a pooler
+    like BERT's, or (0,).
+    """
+
+    model_class: str
+    n_layers: int
+    n_blocks: int
+    n_heads: int | None
+    vocabulary: int
+    max_length: int
+    names: tuple[str, ...]
+    shapes: tuple[list[int], ...]
+    parts: tuple[str, ...]
+    special: tuple[list[Any], ...]
+    cls_input: NDArray[np.float32]
+    tokens: tuple[str, ...]
+    ids: tuple[int, ...]
+    n_tokens: int
+    is_cut: bool
+    states: NDArray[np.float32]
+    pooled: NDArray[np.float32]
+    by_hand: NDArray[np.float32]
+
+
+def dissect(encoder: "Encoder", text: str) -> Anatomy:
+    """A model, and a text in it; raises CorpusError where it is not text, and ModelError."""
+    arrays = encoder.run([text], "trace")
+    tokenizer, model = encoder.tokenizer, encoder.forward.model
+    ids = tokenizer.framed(tokenizer.ids([text])[0])
+    embeddings = model.get_input_embeddings()
+    shapes = _shapes(model)
+    n_blocks = 1 + max((_block(name) for name in shapes), default=0)
+    n_layers = encoder.n_layers
+    return Anatomy(
+        model_class=type(model).__name__,
+        n_layers=n_layers,
+        n_blocks=n_blocks,
+        n_heads=getattr(model.config, "num_attention_heads", None),
+        vocabulary=int(embeddings.num_embeddings),
+        max_length=encoder.max_length,
+        names=tuple(shapes),
+        shapes=tuple(shapes.values()),
+        parts=tuple(_part(name, n_blocks, n_layers) for name in shapes),
+        special=tokenizer.special,
+        cls_input=embeddings.weight[ids[0]].detach().float().cpu().numpy().copy(),
+        tokens=tokenizer.names(ids),
+        ids=tuple(ids),
+        n_tokens=int(arrays["n_tokens"][0]),
+        is_cut=bool(arrays["truncated"][0]),
+        states=arrays["states"][0],
+        pooled=arrays["pooled"][0],
+        by_hand=_by_hand(model, arrays["states"][0, -1]),
+    )
+
+
+def _shapes(model: Any) -> dict[str, list[int]]:
+    """The shape of each parameter of the model as transformers builds it: ours has packed some."""
+    import torch
+    import transformers
+
+    from clsviz.encoder.load import OWN_CODE
+
+    with torch.device("meta"):
+        original = transformers.AutoModel.from_config(model.config, **OWN_CODE)
+    has_pooler = getattr(model, "pooler", None) is not None
+    shapes = {name: list(weight.shape) for name, weight in original.named_parameters()}
+    return {name: shape for name, shape in shapes.items() if has_pooler or "pooler" not in name}
+
+
+def _block(name: str) -> int:
+    match = BLOCK.search(name)
+    return int(match[1]) if match else 0
+
+
+def _part(name: str, n_blocks: int, n_layers: int) -> str:
+    if BLOCK.search(name):
+        return f"layer {_block(name) * n_layers // n_blocks + 1}"
+    parts = {"embed": "embeddings", "pooler": "pooler"}
+    return next((part for word, part in parts.items() if word in name), "other")
+
+
+def _by_hand(model: Any, cls: NDArray[np.float32]) -> NDArray[np.float32]:
+    from torch import nn
+
+    pooler = getattr(model, "pooler", None)
+    dense, activation = getattr(pooler, "dense", None), getattr(pooler, "activation", None)
+    if not isinstance(dense, nn.Linear) or not isinstance(activation, nn.Tanh):
+        return np.empty(0, np.float32)
+    weight, bias = (w.detach().cpu().numpy().astype(np.float64) for w in (dense.weight, dense.bias))
+    return np.tanh(weight @ cls + bias).astype(np.float32)
