@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import ModelError
 from clsviz.experiment import Precision
 from clsviz.measurements import Arrays, Kind
@@ -42,6 +43,9 @@ class Runner(Protocol):
     ) -> Arrays:
         """Measure sentences; raises ModelError."""
 
+    def dissect(self, weights: Weights, precision: Precision, text: str) -> Anatomy:
+        """The model in parts, and a text in it; raises ModelError."""
+
 
 class InProcess:
     """Runs models in this process: for a command, and a notebook."""
@@ -60,6 +64,13 @@ class InProcess:
 
         return load(weights, precision).run(sentences, kind)
 
+    def dissect(self, weights: Weights, precision: Precision, text: str) -> Anatomy:
+        """The model in parts, and a text in it; raises ModelError."""
+        from clsviz.encoder.anatomy import dissect
+        from clsviz.encoder.encoder import load
+
+        return dissect(load(weights, precision), text)
+
 
 class Worker:
     """Runs models in a process of their own. One thread may use it."""
@@ -77,6 +88,10 @@ class Worker:
         """Measure sentences; raises ModelError, also where the process ends twice, or hangs."""
         arguments = weights, precision, list(sentences), kind
         return self._call(weights, self._hung_seconds, _run, *arguments)
+
+    def dissect(self, weights: Weights, precision: Precision, text: str) -> Anatomy:
+        """The model in parts, and a text in it; raises ModelError as `run`."""
+        return self._call(weights, self._hung_seconds, _dissect, weights, precision, text)
 
     def _call(
         self, weights: Weights, limit: float, function: Callable[..., T], *arguments: Any
@@ -132,6 +147,10 @@ def _load(weights: Weights, precision: Precision) -> None:
 
 def _run(weights: Weights, precision: Precision, sentences: list[str], kind: Kind) -> Arrays:
     return _survive(InProcess().run, weights, precision, sentences, kind)
+
+
+def _dissect(weights: Weights, precision: Precision, text: str) -> Anatomy:
+    return _survive(InProcess().dissect, weights, precision, text)
 
 
 def _survive(function: Callable[..., T], *arguments: Any) -> T:

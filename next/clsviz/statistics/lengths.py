@@ -113,14 +113,20 @@ def extremes(lengths: ArrayLike, norms: ArrayLike) -> float:
     return float(np.mean(x[is_extreme] < np.median(x)))
 
 
+def are_similar(lengths: ArrayLike, length: int) -> NDArray[np.bool_]:
+    """True for lengths (n,) within a tenth of a length, and at least within 1."""
+    x = np.asarray(lengths, np.int64)
+    near: NDArray[np.bool_] = np.abs(x - length) <= max(1, round(length / 10))
+    return near
+
+
 def percentile(norm: float, length: int, norms: ArrayLike, lengths: ArrayLike) -> float | None:
     """The percentage of sentences about as long that have a lower norm; equal ones count half.
 
-    About as long is within a tenth of the length, and at least within 1. None where fewer than 40
-    of the n sentences are, or where all have this norm up to rounding. norms, lengths: (n,).
+    None where fewer than 40 of the n sentences are `are_similar`, or where all have this norm up to
+    rounding. norms, lengths: (n,).
     """
-    near = np.abs(np.asarray(lengths) - length) <= max(1, round(length / 10))
-    y = np.asarray(norms, np.float64)[near]
+    y = np.asarray(norms, np.float64)[are_similar(lengths, length)]
     if len(y) < FEWEST_SIMILAR or np.ptp([norm, *y]) <= 2 * ROUNDING * abs(norm):
         return None
     return float(50 * (np.mean(y < norm) + np.mean(y <= norm)))
