@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from clsviz.api import measure_experiment, probe_experiment
+from clsviz.api import measure_experiment, probe_experiment, search_test_experiment
 from clsviz.experiment import Experiment
 from clsviz.results.shipped import SHIPPED
 from clsviz.store.chunks import Chunks
@@ -27,6 +27,8 @@ def main() -> None:
         chunks.merge(folder.name, 0, chunks.read(folder.name, default.sample_size))
     with tempfile.TemporaryDirectory() as store:
         add_probes(Path(store))
+    with tempfile.TemporaryDirectory() as store:
+        add_search(Path(store))
 
 
 def add_probes(store: Path) -> None:
@@ -36,6 +38,14 @@ def add_probes(store: Path) -> None:
     for view in [*views, *(replace(default, layer=layer) for layer in range(6))]:
         result = probe_experiment(view, random_weights=view == default, store=store)
         print(f"{view.pooling}, layer {view.layer}: {result.numbers}")
+    for path in (store / "results").iterdir():
+        shutil.copy(path, SHIPPED / "results")
+
+
+def add_search(store: Path) -> None:
+    """Add the texts that searches of the built-in corpus of titles find, without their vectors."""
+    experiment = Experiment(corpus="python-api", pooling="mean")
+    print(search_test_experiment(experiment, store=store).numbers)
     for path in (store / "results").iterdir():
         shutil.copy(path, SHIPPED / "results")
 

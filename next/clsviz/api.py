@@ -7,10 +7,11 @@ from typing import Any, Literal
 
 from clsviz.errors import CorpusError, SettingError
 from clsviz.experiment import Experiment, Pooling, Precision, Segmentation, Unit
+from clsviz.jobs import own_vectors
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import Measured, Prepared
 from clsviz.jobs.measure import measure as steps_of
-from clsviz.jobs.search import Rankings
+from clsviz.jobs.search import Rankings, rank_all
 from clsviz.jobs.search import run as rank_texts
 from clsviz.jobs.worker import InProcess
 from clsviz.measurements import Kind
@@ -186,6 +187,8 @@ def search_test(
     task: str = "",
     titles: str = "",
     searches: str | Path | None = None,
+    vectors: str | Path | None = None,
+    query_vectors: str | Path | None = None,
     similarity: Similarity = "cosine",
     max_exposure: float | None = None,
     length_power: float | None = None,
@@ -205,6 +208,8 @@ def search_test(
     corpus: a name, or texts: a list, a pandas Series or DataFrame, or a datasets Dataset.
     task: “titles”, “halves” or “cloze”; by default what suits the corpus. titles: the column that
     searches. searches: a file of `query` and `ids`, separated by spaces, or of `query` and `text`.
+    vectors, query_vectors: own ones, in the place of model and corpus, as .parquet or .npz: `text`,
+    `vector` and maybe `id`; `query`, `vector` and `ids` (without `id`, numbers of rows from 0).
     similarity: “cosine”, or “dot”. max_exposure: a limit; `details["exceeded"]` has the fifths
     that are surely beyond. length_power: of tokens, by which scores are multiplied as another fix.
     sample_size: texts, at most. The other settings are those of `measure`.
@@ -227,7 +232,9 @@ def search_test(
     search = Search(
         task=task,
         titles=titles,
-        searches=None if searches is None else Path(searches).expanduser(),
+        searches=_path(searches),
+        vectors=_path(vectors),
+        query_vectors=_path(query_vectors),
         similarity=similarity,
         max_exposure=max_exposure,
         length_power=length_power,
@@ -243,7 +250,13 @@ def search_test_experiment(
     progress: Progress = silent,
 ) -> Result:
     """As `search_test`, of settings in two values; texts take the place of the corpus."""
-    check_search(experiment)
+    check_search(experiment, search)
+    if search.vectors is not None and search.query_vectors is not None:
+        own = own_vectors.read(search.vectors)
+        queries = own_vectors.read(search.query_vectors, "query", "ids")
+        asked, indexed = own_vectors.searches_of(own, queries, experiment)
+        rankings = rank_all(asked, indexed, experiment.seed, search.length_power)
+        return search_result(asked, rankings, experiment, search, None, own.fingerprint)
     root = default_store() if store is None else Path(store)
     weights = models.find(experiment.model, experiment.seed, progress)
     choice: dict[str, Any] = {
@@ -258,6 +271,10 @@ def search_test_experiment(
         progress(job.done, job.total, job.unit)
     assert job.result is not None  # it has taken its last step
     return search_result(asked, job.result, experiment, search, weights)
+
+
+def _path(name: str | Path | None) -> Path | None:
+    return None if name is None else Path(name).expanduser()
 
 
 def default_store() -> Path:

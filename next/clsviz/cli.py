@@ -45,6 +45,8 @@ SEARCH_FLAGS: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
     "task": (str, "titles, halves or cloze; by default what suits the corpus"),
     "titles": (str, "the column that searches"),
     "searches": (Path, "a file of query and ids, or of query and text"),
+    "vectors": (Path, "own vectors of texts, in the place of model and corpus"),
+    "query_vectors": (Path, "own vectors of queries, with the ids of the right texts"),
     "similarity": (str, "cosine, or dot for the dot product; by default cosine"),
     "max_exposure": (float, "status 1 if a fifth takes surely over so many times its share"),
     "length_power": (float, "of tokens, by which scores are multiplied as another fix to try"),

@@ -41,8 +41,9 @@ Trace = dict[str, Any]
 def search(result: Result) -> "go.Figure":
     """The figure of a result of `results.search`: exposure with intervals, and recall below it.
 
-    It draws its picture: spans, the shortest and longest length of each fifth; fair, the ends of
-    the band; lines, [{name, exposure, intervals, recall}], with None where undefined.
+    It draws its picture: spans, the shortest and longest length of each fifth; unit, of the
+    lengths; fair, the ends of the band; lines, [{name, exposure, intervals, recall}], with None
+    where undefined.
     """
     import plotly.graph_objects as go
 
@@ -50,18 +51,25 @@ def search(result: Result) -> "go.Figure":
     values = [value for line in lines for value in line["exposure"] if value is not None]
     ys = [_log(0.8 * min([0.5, *values])), _log(1.25 * max([2.0, *values]))]
     xs = [-0.3, 4 + ROOM]
+    unit = result.picture["unit"]
     names = [f"{low:,}–{high:,}" for low, high in result.picture["spans"]]
     data: list[Trace] = []
     labels = []
     for line, colour in zip(lines, COLOURS, strict=False):
-        data += [_intervals(line, colour), _exposure(line, colour, names), _recall(line, colour)]
+        data += [
+            _intervals(line, colour),
+            _exposure(line, colour, [f"{name} {unit}" for name in names]),
+            _recall(line, colour),
+        ]
         last = next((value for value in line["exposure"][::-1] if value is not None), 1.0)
         labels.append(Label(line["name"], colour, 4, _log(last)))
     ticks = [tick for tick in TICKS if ys[0] <= math.log10(tick) <= ys[1]]
     sides: dict[str, Any] = {"fixedrange": True, "range": xs, "tickvals": list(range(5))}
     shape = layout(
         xaxis=axis("", **sides, ticktext=[""] * 5),
-        xaxis2=axis("Tokens of the text, by fifths", **sides, ticktext=names, anchor="y2"),
+        xaxis2=axis(
+            f"{unit.capitalize()} of the text, by fifths", **sides, ticktext=names, anchor="y2"
+        ),
         yaxis=axis(
             "Exposure (times its share)",
             domain=EXPOSURE,
@@ -91,7 +99,7 @@ def _exposure(line: Mapping[str, Any], colour: str, names: Sequence[str]) -> Tra
     for name, value, interval in zip(names, line["exposure"], line["intervals"], strict=True):
         share = "undefined" if value is None else f"{times(value)} its share"
         ends = f" ({interval[0]:.2g} to {interval[1]:.2g})" if interval else ""
-        notes.append(f"{line['name']}, {name} tokens: {share}{ends}")
+        notes.append(f"{line['name']}, {name}: {share}{ends}")
     heights = [None if value is None else _log(value) for value in line["exposure"]]
     return {
         "type": "scatter",

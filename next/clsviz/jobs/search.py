@@ -56,7 +56,7 @@ class Rankings:
     """What all ways to search find, which is all that an answer takes.
 
     n_tokens, truncated: of the texts. names: of ways: bm25, cosine, dot, and each of the last two
-    with a fix, as “dot calibrated”. tens: int32 (n_ways, n_searches, 10), places of texts.
+    with a fix, as “dot calibrated”. tens: unsigned (n_ways, n_searches, 10), places of texts.
     ranks, nearest: int32 (2, n_searches), by cosine and dot product: the rank of the best right
     text, from 1, and its place. coefficients: of fixes that were fitted to all searches.
     seconds: that measuring took.
@@ -65,7 +65,7 @@ class Rankings:
     n_tokens: NDArray[np.int32]
     truncated: NDArray[np.bool_]
     names: tuple[str, ...]
-    tens: NDArray[np.int32]
+    tens: NDArray[np.unsignedinteger]
     ranks: NDArray[np.int32]
     nearest: NDArray[np.int32]
     coefficients: Mapping[str, Mapping[str, float]]
@@ -119,7 +119,7 @@ def rank_all(searches: Searches, indexed: Indexed, seed: int, power: float | Non
         n_tokens=indexed.n_tokens,
         truncated=indexed.truncated,
         names=tuple(tens),
-        tens=np.stack([ten.astype(np.int32) for ten in tens.values()]),
+        tens=np.stack(list(tens.values())).astype(np.min_scalar_type(relevance.n_texts)),
         ranks=np.stack(ranks),
         nearest=np.stack(nearest),
         coefficients=coefficients,

@@ -54,7 +54,7 @@ MOST_EXPOSURE: Final = (1.0, 1000.0)
 class Search:
     """The settings of a search test besides those of the experiment.
 
-    task, titles, searches: as in `searches.find`. query_vectors: a file of own vectors.
+    task, titles, searches: as in `searches.find`. vectors, query_vectors: files of own vectors.
     max_exposure: exposures surely beyond it, or below 1 / it, exceed it.
     length_power: of tokens, by which scores are multiplied as another fix to try.
     Raises SettingError where a value cannot be used.
@@ -63,6 +63,7 @@ class Search:
     task: str = ""
     titles: str = ""
     searches: Path | None = None
+    vectors: Path | None = None
     query_vectors: Path | None = None
     similarity: Similarity = "cosine"
     max_exposure: float | None = None
@@ -72,6 +73,12 @@ class Search:
         if self.similarity not in ("cosine", "dot"):
             reason = f"similarity is {quote(self.similarity)}."
             raise SettingError(reason, "Choose cosine or dot.")
+        if (self.vectors is None) != (self.query_vectors is None):
+            reason = "Only one of vectors and query_vectors is given."
+            raise SettingError(reason, "Give both: of the texts, and of the queries.")
+        if self.vectors is not None and (self.task or self.titles or self.searches is not None):
+            reason = "Own vectors name the right texts by their ids."
+            raise SettingError(reason, "Leave task, titles and searches out.")
         low, high = MOST_EXPOSURE
         if self.max_exposure is not None and not low <= self.max_exposure <= high:
             reason = f"max_exposure is {self.max_exposure:g}."
@@ -84,8 +91,14 @@ class Search:
 DEFAULT_SEARCH: Final = Search()
 
 
-def check(experiment: Experiment) -> None:
+def check(experiment: Experiment, search: Search) -> None:
     """Raise SettingError where a setting of a view is set that a search does not have."""
+    if search.vectors is not None:
+        for name in ("model", "corpus", "column", "encoding", "configuration", "split"):
+            value = getattr(experiment, name)
+            if value not in ("", "minilm", "python-api"):
+                reason = f"{name} is {quote(value)}, which own vectors do not have."
+                raise SettingError(reason, f"Leave {name} out.")
     fixed: dict[str, Any] = {"segmentation": ("auto", "lines", "paragraphs")}
     fixed |= {
         name: (getattr(Experiment, name),)
@@ -119,13 +132,13 @@ def answer(searches: Searches, rankings: Rankings, similarity: Similarity, seed:
     relevance = Relevance.of(searches.right, len(rankings.n_tokens))
     fifths = exposures.fifths_of(rankings.n_tokens)
     samples = exposures.draws(relevance.n_searches, seed)
-    found = dict(zip(rankings.names, rankings.tens, strict=True))
-    outcomes = {name: Outcome.of(tens, relevance, fifths) for name, tens in found.items()}
+    ways = dict(zip(rankings.names, rankings.tens, strict=True))
+    outcomes = {name: Outcome.of(tens, relevance, fifths) for name, tens in ways.items()}
     words = outcomes["bm25"]
 
     def summarize(name: str) -> Ranking:
         columns = relevance, rankings.n_tokens, fifths, samples
-        shuffled = exposures.shuffled(found[name], relevance, fifths, seed)
+        shuffled = exposures.shuffled(ways[name], relevance, fifths, seed)
         against = None if name == "bm25" else words
         return exposures.summarize(outcomes[name], *columns, shuffled, against)
 
@@ -161,8 +174,10 @@ def result(
     excess = _excess(answers.own, search.max_exposure)
     table = _table(searches, rankings, answers, search.similarity)
     settings = {**asdict(experiment), **asdict(search)}
-    paths = ("searches", "query_vectors")
+    paths = ("searches", "vectors", "query_vectors")
     settings |= {name: str(settings[name]) for name in paths if settings[name] is not None}
+    if search.vectors is not None:
+        settings |= dict.fromkeys(("model", "corpus"), search.vectors.name)
     fingerprints = {
         "model_fingerprint": weights.fingerprint if weights else fingerprint,
         "corpus_fingerprint": searches.fingerprint,
@@ -175,7 +190,10 @@ def result(
         advice=_advice(answers, verdict),
         facts=_facts(answers, rankings),
         details={**_details(searches, rankings, answers, search.similarity), **excess},
-        picture=_picture(answers, search.similarity),
+        picture={
+            **_picture(answers, search.similarity),
+            "unit": "tokens" if search.vectors is None else "words",
+        },
         caveats=_caveats(searches, rankings, excess, search, weights),
         table=table,
         about={**settings, **fingerprints},
@@ -341,7 +359,7 @@ def _table(
     relevance, recall = answers.relevance, answers.outcome.recall
     mean_tokens = n_tokens[tens].mean(axis=1)
     ratio = np.log(np.maximum(mean_tokens, 1) / np.maximum(n_tokens[nearest], 1))
-    n_found = np.rint(recall * np.minimum(relevance.n_right, tens.shape[1])).astype(np.int32)
+    n_hits = np.rint(recall * np.minimum(relevance.n_right, tens.shape[1])).astype(np.int32)
     return pd.DataFrame(
         {
             "query": searches.queries.table["sentence"].to_pandas().to_numpy(),
@@ -349,12 +367,12 @@ def _table(
             "right_tokens": n_tokens[nearest],
             "right_rank": rankings.ranks[side],
             "n_right": relevance.n_right,
-            "n_right_found": n_found,
+            "n_right_found": n_hits,
             "first": texts[tens[:, 0]],
             "first_tokens": n_tokens[tens[:, 0]],
             "mean_tokens": mean_tokens,
             "recall": recall,
-            "misled": np.where(n_found == 0, ratio, 0.0),
+            "misled": np.where(n_hits == 0, ratio, 0.0),
         }
     )
 
@@ -421,6 +439,10 @@ def _caveats(
             truncated > 0,
             f"The model reads only the beginning of {percent(truncated)} of the texts.",
         ),
+        (
+            search.vectors is not None,
+            "Lengths are in words, since own vectors come without tokens.",
+        ),
         (bool(steps.others), pipeline.before(steps.others)),
         (
             steps.normalizes and search.similarity == "dot",
@@ -441,6 +463,8 @@ def _command(experiment: Experiment, search: Search) -> str:
         return ""
     names = ("corpus", "pooling", "sample_size")  # whose defaults are others than a view's
     own = {name: str(getattr(experiment, name)) for name in names}
+    if search.vectors is not None:
+        experiment, own = Experiment(seed=experiment.seed), {}
     changed = {
         name: str(value)
         for name, value in asdict(search).items()

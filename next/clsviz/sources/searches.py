@@ -51,6 +51,7 @@ class Searches:
     """Different queries, the texts that they search, and the places of those that are right.
 
     texts, queries: tables of `sentence`. right: for each query, places of texts, intp, in order.
+    rows: of the texts among all that there were, of which the seed may have drawn some.
     n_unknown_ids: different ids, or texts, that are called right and are not in the corpus.
     n_without_text: queries without a right text, which are left out. caveats: sentences.
     """
@@ -59,6 +60,7 @@ class Searches:
     texts: Corpus
     queries: Corpus
     right: tuple[NDArray[np.intp], ...]
+    rows: NDArray[np.intp]
     n_unknown_ids: int = 0
     n_without_text: int = 0
     caveats: tuple[str, ...] = ()
@@ -128,8 +130,8 @@ def _whole_texts(
         return corpora.from_texts(texts, uncut)
     if corpora.is_on_hub(experiment.corpus):
         size = experiment.sample_size
-        drawn = replace(uncut, sample_size=MOST_TEXTS if size == "all" else size)
-        sample = sampling.draw(drawn, root, progress)
+        some = replace(uncut, sample_size=MOST_TEXTS if size == "all" else size)
+        sample = sampling.draw(some, root, progress)
         return replace(sample.corpus, table=sample.rows())
     if experiment.corpus in corpora.SHIPPED:
         return corpora.open_corpus(experiment, root, progress)
@@ -164,8 +166,8 @@ def _of_titles(corpus: Corpus, column: str, experiment: Experiment) -> Searches:
     texts = corpus.table["sentence"].filter(pa.array(has_title)).to_pylist()
     queries = [(title, [place]) for place, title in enumerate(filter(str.strip, titles))]
     n_empty = len(titles) - len(queries)
-    caveats = (f"Rows without a title, which are left out: {n_empty:,}.",) if n_empty else ()
-    return _make("titles", corpus, texts, queries, experiment, caveats=caveats)
+    caveats = [f"Rows without a title, which are left out: {n_empty:,}."] if n_empty else []
+    return _make("titles", corpus, texts, queries, experiment, caveats)
 
 
 def _of_pairs(
@@ -205,33 +207,48 @@ def _windows(texts: Iterable[str], seed: int) -> list[tuple[str, str]]:
 def _of_judged(corpus: Corpus, path: Path, experiment: Experiment, progress: Progress) -> Searches:
     """Searches of a file that names right texts by id, which several may have, or as they are."""
     columns = read_judged(path, progress)
-    texts = corpus.table["sentence"].to_pylist()
-    is_by_id = any(columns["ids"])
-    if is_by_id and ID not in corpus.table.column_names:
+    if not any(columns["ids"]):
+        keys = list(map(fold, corpus.table["sentence"].to_pylist()))
+        named = [[fold(text)] for text in columns["text"]]
+        return of_keys(corpus, keys, columns["query"], named, experiment, path.name)
+    if ID not in corpus.table.column_names:
         reason = f"{quote(corpus.label)} has no column {quote(ID)}, which {quote(path.name)} names."
         raise CorpusError(reason, "Add one, or name the right texts themselves in a column text.")
-    keys = map(id_of, corpus.table[ID].to_pylist()) if is_by_id else map(fold, texts)
+    keys = list(map(id_of, corpus.table[ID].to_pylist()))
+    known = set(keys)  # an id may have spaces in it
+    wholes = [(cell, id_of(cell)) for cell in columns["ids"]]
+    named = [
+        [whole] if whole in known else list(map(id_of, cell.split())) for cell, whole in wholes
+    ]
+    return of_keys(corpus, keys, columns["query"], named, experiment, path.name)
+
+
+def of_keys(
+    corpus: Corpus,
+    keys: Sequence[str],
+    queries: Sequence[str],
+    named: Sequence[Sequence[str]],
+    experiment: Experiment,
+    source: str,
+) -> Searches:
+    """Searches by queries for the texts whose keys are named, all that have them.
+
+    keys: one for each text. named: those of each query. source: of the queries, by name.
+    """
     places: dict[str, list[int]] = defaultdict(list)
     for place, key in enumerate(keys):
         places[key].append(place)
-    queries: list[Query] = []
-    unknown: set[str] = set()
-    for query, cell in zip(columns["query"], columns["ids" if is_by_id else "text"], strict=True):
-        if not is_by_id or id_of(cell) in places:  # an id may have spaces in it
-            named = [id_of(cell) if is_by_id else fold(cell)]
-        else:
-            named = list(map(id_of, cell.split()))
-        unknown.update(key for key in named if key and key not in places)
-        queries.append((query, [place for key in named if key for place in places.get(key, ())]))
-    if not any(right for _, right in queries):
-        what = "ids" if is_by_id else "texts"
-        reason = f"None of the {what} in {quote(path.name)} is in {quote(corpus.label)}."
-        raise CorpusError(reason, "Compare the two files.")
-    what = "Right ids" if is_by_id else "Right texts"
-    caveat = f"{what} that are not in the corpus: {len(unknown):,}."
-    caveats = (caveat,) if unknown else ()
-    searches = _make("judged", corpus, texts, queries, experiment, caveats=caveats)
-    return replace(searches, n_unknown_ids=len(unknown))
+    relevant = [[key for key in some if key] for some in named]
+    right = [[place for key in some for place in places.get(key, ())] for some in relevant]
+    if not any(right):
+        reason = f"None of the texts that {quote(source)} calls right is in {quote(corpus.label)}."
+        raise CorpusError(reason, "Compare ids, or texts, of the two files.")
+    n_unknown = len({key for some in relevant for key in some} - places.keys())
+    caveat = f"Ids or texts that are called right and are not in the corpus: {n_unknown:,}."
+    texts = corpus.table["sentence"].to_pylist()
+    pairs = list(zip(queries, right, strict=True))
+    searches = _make("judged", corpus, texts, pairs, experiment, [caveat] if n_unknown else [])
+    return replace(searches, n_unknown_ids=n_unknown)
 
 
 def read_judged(path: Path, progress: Progress = silent) -> dict[str, list[str]]:
@@ -275,8 +292,7 @@ def _make(
     texts: Sequence[str],
     queries: Sequence[Query],
     experiment: Experiment,
-    *,
-    caveats: tuple[str, ...] = (),
+    caveats: Sequence[str] = (),
 ) -> Searches:
     """Searches among texts; equal queries are one, and copies of a right text are right."""
     copies: dict[str, list[int]] = defaultdict(list)
@@ -284,52 +300,49 @@ def _make(
         copies[text].append(place)
     merged: dict[str, tuple[str, set[int]]] = {}
     for query, right in queries:
-        all_right = merged.setdefault(fold(query), (query, set()))[1]
-        all_right.update(place for one in right for place in copies[texts[one]])
+        places = merged.setdefault(fold(query), (query, set()))[1]
+        places.update(copy for place in right for copy in copies[texts[place]])
     n_blank = sum(not fold(query) for query, _ in queries)
     merged.pop("", None)
-    n_without = sum(not right for _, right in merged.values())
     n_equal = len(queries) - n_blank - len(merged)
-    kept = [(query, right) for query, right in merged.values() if right]
-    texts, kept, cut = _drawn(texts, kept, experiment)
-    if len(kept) < FEWEST:
-        different = f"Only {len(kept)} different search{'es' * (len(kept) != 1)}"
+    answered = [(query, right) for query, right in merged.values() if right]
+    n_without = len(merged) - len(answered)
+    size = experiment.sample_size
+    n_texts = min(len(texts), MOST_TEXTS if size == "all" else size)
+    rows = _some(len(texts), n_texts, experiment.seed)
+    new = dict(zip(rows.tolist(), range(n_texts), strict=True))
+    possible = [
+        (query, [new[place] for place in right if place in new]) for query, right in answered
+    ]
+    possible = [(query, right) for query, right in possible if right]
+    chosen = [possible[n] for n in _some(len(possible), MOST_SEARCHES, experiment.seed)]
+    if len(chosen) < FEWEST:
+        different = f"Only {len(chosen)} different search{'es' * (len(chosen) != 1)}"
         reason = f"{different} can be made of {quote(corpus.label)}, and {FEWEST} are needed."
         raise Undefined(reason, "Give more texts or searches, or choose python-api.")
-    notes = [
-        (n_blank, f"Rows without a query, which are left out: {n_blank:,}."),
-        (n_equal, f"Queries that equal another, and are one search with it: {n_equal:,}."),
-        (n_without, f"Queries without a right text, which are left out: {n_without:,}."),
-    ]
-    notes_of = tuple(text for n, text in notes if n)
-    own = _corpus(corpus, "texts", texts), _corpus(corpus, "queries", [query for query, _ in kept])
-    places = tuple(np.array(sorted(right), np.intp) for _, right in kept)
-    all_caveats = (*corpus.reading.caveats, *caveats, *notes_of, *cut)
-    return Searches(task, *own, places, 0, n_without, all_caveats)
+    counts = {
+        f"Rows without a query, which are left out: {n_blank:,}.": n_blank,
+        f"Queries that equal another, and are one search with it: {n_equal:,}.": n_equal,
+        f"Queries without a right text, which are left out: {n_without:,}.": n_without,
+        f"{n_texts:,} of {len(texts):,} texts are searched, drawn by the seed.": len(texts)
+        - n_texts,
+        f"{len(chosen):,} of {len(possible):,} queries search, drawn by the seed.": len(possible)
+        - len(chosen),
+    }
+    return Searches(
+        task=task,
+        texts=_corpus(corpus, "texts", [texts[row] for row in rows]),
+        queries=_corpus(corpus, "queries", [query for query, _ in chosen]),
+        right=tuple(np.array(sorted(right), np.intp) for _, right in chosen),
+        rows=rows,
+        n_without_text=n_without,
+        caveats=(*corpus.reading.caveats, *caveats, *(text for text, n in counts.items() if n)),
+    )
 
 
-def _drawn(
-    texts: Sequence[str], queries: list[tuple[str, set[int]]], experiment: Experiment
-) -> tuple[Sequence[str], list[tuple[str, set[int]]], list[str]]:
-    """No more texts and searches than are looked at, drawn by the seed, and what is left out."""
-    caveats = []
-    draw = np.random.RandomState(experiment.seed)
-    size = experiment.sample_size
-    most = MOST_TEXTS if size == "all" else min(size, MOST_TEXTS)
-    if len(texts) > most:
-        caveats.append(f"{most:,} of {len(texts):,} texts are searched, drawn by the seed.")
-        places = np.sort(draw.permutation(len(texts))[:most]).tolist()
-        place_of = {old: new for new, old in enumerate(places)}
-        texts = [texts[place] for place in places]
-        found = [
-            (query, {place_of[one] for one in right & place_of.keys()}) for query, right in queries
-        ]
-        queries = [(query, right) for query, right in found if right]
-    if len(queries) > MOST_SEARCHES:
-        caveats.append(f"{MOST_SEARCHES:,} of {len(queries):,} queries search, drawn by the seed.")
-        some = np.sort(draw.permutation(len(queries))[:MOST_SEARCHES]).tolist()
-        queries = [queries[place] for place in some]
-    return texts, queries, caveats
+def _some(n: int, most: int, seed: int) -> NDArray[np.intp]:
+    """At most so many of n places, drawn by the seed, in order."""
+    return np.sort(np.random.RandomState(seed).permutation(n)[:most])
 
 
 def _corpus(corpus: Corpus, what: str, texts: Sequence[str]) -> Corpus:

@@ -38,16 +38,16 @@ def find(frame: pd.DataFrame, folder: Path, judged: pd.DataFrame | None = None, 
     return searches.find(experiment, folder, **options)
 
 
-def texts_of(found: Searches) -> list[str]:
-    return found.texts.table["sentence"].to_pylist()
+def texts_of(made: Searches) -> list[str]:
+    return made.texts.table["sentence"].to_pylist()
 
 
-def queries_of(found: Searches) -> list[str]:
-    return found.queries.table["sentence"].to_pylist()
+def queries_of(made: Searches) -> list[str]:
+    return made.queries.table["sentence"].to_pylist()
 
 
-def right_of(found: Searches, place: int) -> list[str]:
-    return [texts_of(found)[text] for text in found.right[place]]
+def right_of(made: Searches, place: int) -> list[str]:
+    return [texts_of(made)[text] for text in made.right[place]]
 
 
 def table(n: int = 40) -> pd.DataFrame:
@@ -58,18 +58,18 @@ def table(n: int = 40) -> pd.DataFrame:
 
 
 def test_titles_search_for_their_texts(tmp_path: Path) -> None:
-    found = find(table(), tmp_path)
-    assert found.task == "titles"
-    assert queries_of(found)[7] == "Title 7"
-    assert right_of(found, 7) == ["The text of number 7 is here."]
+    made = find(table(), tmp_path)
+    assert made.task == "titles"
+    assert queries_of(made)[7] == "Title 7"
+    assert right_of(made, 7) == ["The text of number 7 is here."]
 
 
 def test_equal_titles_are_one_search_with_all_their_texts(tmp_path: Path) -> None:
     frame = table(80)
     frame.loc[40:, "title"] = [f"  title   {row} " for row in range(40)]
-    found = find(frame, tmp_path)
-    assert len(found.right) == 40
-    assert right_of(found, 3) == [frame["text"][3], frame["text"][43]]
+    made = find(frame, tmp_path)
+    assert len(made.right) == 40
+    assert right_of(made, 3) == [frame["text"][3], frame["text"][43]]
 
 
 def test_copies_of_a_right_text_are_right(tmp_path: Path) -> None:
@@ -82,10 +82,10 @@ def test_rows_without_title_or_text_are_counted(tmp_path: Path) -> None:
     frame = table()
     frame.loc[[3, 4], "title"] = [" ", None]
     frame.loc[5, "text"] = ""
-    found = find(frame, tmp_path)
-    assert len(texts_of(found)) == 37
-    assert "Rows without a title, which are left out: 2." in found.caveats
-    assert "Rows without text, which are left out: 1." in found.caveats
+    made = find(frame, tmp_path)
+    assert len(texts_of(made)) == 37
+    assert "Rows without a title, which are left out: 2." in made.caveats
+    assert "Rows without text, which are left out: 1." in made.caveats
 
 
 def test_every_text_with_a_right_id_is_right_and_the_rest_is_counted(tmp_path: Path) -> None:
@@ -95,36 +95,36 @@ def test_every_text_with_a_right_id_is_right_and_the_rest_is_counted(tmp_path: P
     judged = pd.DataFrame({"query": queries, "ids": [f"{row}.0" for row in range(40)]})
     judged.loc[0, "ids"] = "0 1 999"
     judged.loc[len(judged)] = ["Nobody", "999 998"]
-    found = find(frame, tmp_path, judged)
-    assert [list(right) for right in found.right[:3]] == [[0, 1, 40, 41], [1, 41], [2, 42]]
-    assert (found.n_unknown_ids, found.n_without_text, len(found.right)) == (2, 1, 40)
+    made = find(frame, tmp_path, judged)
+    assert [list(right) for right in made.right[:3]] == [[0, 1, 40, 41], [1, 41], [2, 42]]
+    assert (made.n_unknown_ids, made.n_without_text, len(made.right)) == (2, 1, 40)
 
 
 def test_right_texts_may_be_named_themselves(tmp_path: Path) -> None:
     frame = table()
     judged = pd.DataFrame({"query": [f"Query {n}" for n in range(40)], "text": frame["text"]})
     judged["text"] = judged["text"].str.replace(" ", "  ").str.upper()
-    found = find(frame, tmp_path, judged)
-    assert [list(right) for right in found.right] == [[place] for place in range(40)]
+    made = find(frame, tmp_path, judged)
+    assert [list(right) for right in made.right] == [[place] for place in range(40)]
 
 
 def test_first_halves_search_second_halves(tmp_path: Path) -> None:
     frame = table()[["text"]]
     frame["text"] = [f"One {row} is. Two is it. {'Three ' * 9}end {row}." for row in range(40)]
-    found = find(frame, tmp_path)
-    assert found.task == "halves"
-    assert queries_of(found)[2] == "One 2 is. Two is it."
-    assert right_of(found, 2) == ["Three " * 9 + "end 2."]
+    made = find(frame, tmp_path)
+    assert made.task == "halves"
+    assert queries_of(made)[2] == "One 2 is. Two is it."
+    assert right_of(made, 2) == ["Three " * 9 + "end 2."]
 
 
 def test_sentences_of_a_book_search_for_their_neighbours(tmp_path: Path) -> None:
     sentences = [f"Here is sentence number {n}." for n in range(300)]
     (tmp_path / "book.txt").write_text("\n".join(sentences))
     experiment = Experiment(corpus=str(tmp_path / "book.txt"), sample_size="all", seed=3)
-    found = searches.find(experiment, tmp_path)
-    assert found.task == "cloze"
-    for place, query in enumerate(queries_of(found)):
-        (window,) = right_of(found, place)
+    made = searches.find(experiment, tmp_path)
+    assert made.task == "cloze"
+    for place, query in enumerate(queries_of(made)):
+        (window,) = right_of(made, place)
         numbers = sorted(
             int(piece.rsplit(maxsplit=1)[-1]) for piece in f"{window} {query}".split(".")[:-1]
         )
@@ -134,13 +134,13 @@ def test_sentences_of_a_book_search_for_their_neighbours(tmp_path: Path) -> None
 
 def test_of_many_texts_the_seed_draws_some_and_their_searches(tmp_path: Path) -> None:
     frame = table(200)
-    found = find(frame, tmp_path, sample_size=50, seed=1)
-    assert len(texts_of(found)) == len(found.right) == 50
-    assert [right_of(found, place) for place in range(50)] == [
-        [f"The text of number {title.split()[1]} is here."] for title in queries_of(found)
+    made = find(frame, tmp_path, sample_size=50, seed=1)
+    assert len(texts_of(made)) == len(made.right) == 50
+    assert [right_of(made, place) for place in range(50)] == [
+        [f"The text of number {title.split()[1]} is here."] for title in queries_of(made)
     ]
-    assert "50 of 200 texts are searched, drawn by the seed." in found.caveats
-    assert texts_of(found) != texts_of(find(frame, tmp_path, sample_size=50, seed=2))
+    assert "50 of 200 texts are searched, drawn by the seed." in made.caveats
+    assert texts_of(made) != texts_of(find(frame, tmp_path, sample_size=50, seed=2))
 
 
 def test_any_column_may_hold_the_titles(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ REFUSED = {
     "task of judged searches": "Leave task",
     "unknown task": "“riddles”",
     "no ids in the corpus": "no column “id”",
-    "ids of another corpus": "None of the ids",
+    "ids of another corpus": "None of the texts",
     "ids are lists": "ids in row 1 of “judged.jsonl” are lists",
     "no ids in the file": "lacks a column",
 }

@@ -1,0 +1,154 @@
+"""Vectors from any model or API, with the texts they are of: no model is loaded."""
+
+import hashlib
+import zipfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from clsviz.errors import CorpusError, quote
+from clsviz.experiment import Experiment
+from clsviz.jobs.search import Indexed
+from clsviz.sources import corpora, searches, text_files
+from clsviz.sources.searches import Searches, id_of
+from clsviz.statistics.ranking import Floats32
+
+SAVE: Final = "Save a list of numbers a row, as pandas does: frame.to_parquet(“vectors.parquet”)."
+
+MOST_DIMENSIONS: Final = 16_384
+
+
+@dataclass(frozen=True, eq=False)
+class OwnVectors:
+    """Texts and their vectors, float32 (n, width), in the order of a file.
+
+    ids: of the texts, or those of the right ones of each query; () where the file has none.
+    """
+
+    name: str
+    texts: list[str]
+    vectors: Floats32
+    ids: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """Of texts and vectors, 16 hexadecimal digits."""
+        digest = hashlib.sha256("\n".join(self.texts).encode())
+        digest.update(np.ascontiguousarray(self.vectors).data)
+        return digest.hexdigest()[:16]
+
+    @property
+    def n_words(self) -> NDArray[np.int32]:
+        """Lengths of the texts, int32 (n,): without a model there are no tokens."""
+        return np.array([len(text.split()) for text in self.texts], np.int32)
+
+
+def read(path: Path, text: str = "text", ids: str = "id") -> OwnVectors:
+    """The vectors in a .parquet or .npz file, which has the columns text, `vector` and, maybe, ids.
+
+    Raises CorpusError where the file cannot be read, or something in it is no vector.
+    """
+    text_files.check_file(path)
+    name = quote(path.name)
+    if path.suffix not in (".parquet", ".npz"):
+        reason = f"{name} holds no vectors: they are read from .parquet and .npz."
+        if path.suffix in (".csv", ".tsv"):
+            reason = f"Column vector of {name} holds text, not numbers."
+        raise CorpusError(reason, SAVE)
+    try:
+        columns = _parquet(path) if path.suffix == ".parquet" else _npz(path)
+    except (pa.ArrowException, ValueError, OSError, zipfile.BadZipFile) as error:
+        cause = quote(str(error).partition("\n")[0])
+        raise CorpusError(f"{name} cannot be read ({cause}).", "Write it again.") from None
+    for needed in (text, "vector"):
+        if needed not in columns:
+            has = " and ".join(map(quote, columns)) or "nothing"
+            reason = f"{name} has no column {quote(needed)}; it has {has}."
+            raise CorpusError(reason, f"Name its columns {text} and vector.")
+    texts = ["" if value is None else str(value) for value in columns[text]]
+    vectors = _vectors(columns["vector"], name)
+    if len(texts) != len(vectors):
+        reason = f"{name} has {len(texts):,} texts and {len(vectors):,} vectors."
+        raise CorpusError(reason, "Give a vector for each text.")
+    blank = next((row for row, value in enumerate(texts, 1) if not value.strip()), None)
+    if blank is not None:
+        raise CorpusError(f"Row {blank:,} of {name} has no text.", "Leave it out.")
+    cells = columns.get(ids, ())
+    keys = [(id_of(str(cell)),) if ids == "id" else _ids(cell) for cell in cells]
+    return OwnVectors(path.name, texts, vectors, tuple(keys))
+
+
+def _parquet(path: Path) -> dict[str, Any]:
+    with pq.ParquetFile(path) as file:
+        table = file.read()
+    return {name: table[name].to_pylist() for name in table.column_names}
+
+
+def _npz(path: Path) -> dict[str, Any]:
+    """Arrays by name; those of Python objects, which may run code, are an error."""
+    with np.load(path, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
+def _vectors(values: Any, name: str) -> Floats32:
+    """Values as an array; raises CorpusError where they are no finite vectors of one width."""
+    if any(isinstance(value, str) for value in values):
+        raise CorpusError(f"Column vector of {name} holds text, not numbers.", SAVE)
+    try:
+        with np.errstate(over="ignore"):
+            vectors = np.asarray(values, np.float64).astype(np.float32)
+    except (ValueError, TypeError):
+        reason = f"Vectors of {name} are missing, or of several widths."
+        raise CorpusError(reason, "Give each row as many numbers.") from None
+    if vectors.ndim != 2 or not 0 < vectors.shape[1] <= MOST_DIMENSIONS:
+        shape = " × ".join(f"{size:,}" for size in vectors.shape)
+        raise CorpusError(f"Column vector of {name} has the shape {shape}.", SAVE)
+    with np.errstate(over="ignore"):
+        is_finite = np.isfinite(np.linalg.norm(vectors, axis=1))
+    if not is_finite.all():
+        row = int(np.flatnonzero(~is_finite)[0]) + 1
+        reason = f"The vector in row {row:,} of {name} is not finite in float32."
+        raise CorpusError(reason, "Leave it out.")
+    return vectors
+
+
+def _ids(value: Any) -> tuple[str, ...]:
+    """The ids in a cell: a list, a number, or a text that separates them by spaces."""
+    if isinstance(value, str):
+        return tuple(map(id_of, value.split()))
+    several = value if isinstance(value, (list, np.ndarray)) else [value]
+    return tuple(id_of(str(one)) for one in several if one is not None)
+
+
+def searches_of(
+    texts: OwnVectors, queries: OwnVectors, experiment: Experiment
+) -> tuple[Searches, Indexed]:
+    """Searches by own vectors for the texts of their ids: without ids, their rows from 0.
+
+    Raises CorpusError where they don't match, and Undefined where there are under 30.
+    """
+    widths = texts.vectors.shape[1], queries.vectors.shape[1]
+    if widths[0] != widths[1]:
+        reason = f"Texts have vectors of {widths[0]:,} numbers, queries of {widths[1]:,}."
+        raise CorpusError(reason, "Take both from the same model.")
+    if not queries.ids:
+        reason = f"{quote(queries.name)} has no column “ids”."
+        raise CorpusError(reason, "Add one with the ids of the texts that are right.")
+    rows = [(str(row),) for row in range(len(texts.texts))]
+    keys = [own[0] if own else "" for own in texts.ids or rows]
+    corpus = corpora.from_texts(texts.texts, Experiment(corpus="memory", segmentation="lines"))
+    corpus = replace(corpus, label=texts.name)
+    names = queries.texts, queries.ids
+    searched = searches.of_keys(corpus, keys, *names, experiment, queries.name)
+    first: dict[str, int] = {}
+    for row, query in enumerate(queries.texts):
+        first.setdefault(searches.fold(query), row)
+    asked = searched.queries.table["sentence"].to_pylist()
+    vectors = queries.vectors[[first[searches.fold(query)] for query in asked]]
+    own, lengths = texts.vectors[searched.rows], texts.n_words[searched.rows]
+    return searched, Indexed(own, vectors, lengths, np.zeros(len(own), np.bool_))
