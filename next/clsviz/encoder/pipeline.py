@@ -9,6 +9,8 @@ from typing import Any
 from clsviz.errors import ModelError, quote
 from clsviz.sources.models import LIMITS, PIPELINE, PROMPTS, pipeline_folder
 
+PROMPTED = "The model’s own pipeline puts a prompt before texts; here they have none."
+
 
 @dataclass(frozen=True)
 class Pipeline:
@@ -35,7 +37,7 @@ class Pipeline:
         if self.is_unknown:
             sentences.append("The model’s own pipeline, if it has one, is not on this machine.")
         if self.has_prompt:
-            sentences.append("The model’s own pipeline puts a prompt before texts; here is none.")
+            sentences.append(PROMPTED)
         if self.pooling not in ("", pooling):
             another = f"{quote(self.pooling)}; this is about {quote(pooling)}"
             sentences.append(f"The model’s own pipeline takes the vector {another}.")

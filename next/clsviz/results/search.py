@@ -443,6 +443,7 @@ def _caveats(
             search.vectors is not None,
             "Lengths are in words, since own vectors come without tokens.",
         ),
+        (steps.has_prompt, pipeline.PROMPTED),
         (bool(steps.others), pipeline.before(steps.others)),
         (
             steps.normalizes and search.similarity == "dot",
