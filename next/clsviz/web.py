@@ -30,7 +30,7 @@ FIRST_PAGE: Final = (
 )
 """Modules that the first page takes: the server imports them while the first browser starts."""
 
-PAGES: Final = ("", "norm_vs_length")
+PAGES: Final = ("", "norm_vs_length", "sentence", "model")
 """Paths of pages."""
 
 FOR_EVER: Final = {"Cache-Control": "public, max-age=31536000, immutable"}

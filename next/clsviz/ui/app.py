@@ -29,7 +29,19 @@ def main() -> None:
                 title="Norm vs length",
                 icon=":material/scatter_plot:",
                 default=True,
-            )
+            ),
+            st.Page(
+                PAGES / "sentence.py",
+                title="Try a sentence",
+                icon=":material/edit:",
+                url_path="sentence",
+            ),
+            st.Page(
+                PAGES / "model.py",
+                title="Inside the model",
+                icon=":material/schema:",
+                url_path="model",
+            ),
         ]
     )
     st.session_state.experiment = sidebar.show()

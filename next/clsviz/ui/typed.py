@@ -26,11 +26,18 @@ PATIENCE_SECONDS: Final = 2.0
 """The page waits so long; later the stars come with another redraw."""
 
 
-def show(weights: Weights, experiment: Experiment) -> list[dict[str, Any]]:
-    """Draw the input; returns {sentence, length, norm} of each sentence in it that is measured."""
+def texts() -> list[str]:
+    """The sentences that the visitor has typed on any page, or brought by a link."""
     if PARAMETER in st.query_params and PARAMETER not in st.session_state:
         st.session_state[PARAMETER] = st.query_params[PARAMETER][:LONGEST]
-    text = st.text_area(
+    text: str = st.session_state.get(PARAMETER) or ""
+    return [line for line in text.splitlines() if line.strip()][:MOST]
+
+
+def show(weights: Weights, experiment: Experiment) -> list[dict[str, Any]]:
+    """Draw the input; returns {sentence, length, norm} of each sentence in it that is measured."""
+    texts()
+    st.text_area(
         "Your own sentences, one in each line",
         key=PARAMETER,
         height=68,
@@ -38,7 +45,7 @@ def show(weights: Weights, experiment: Experiment) -> list[dict[str, Any]]:
         persist_state="session",
         placeholder="Type a sentence to see its norm.",
     )
-    sentences = [line for line in (text or "").splitlines() if line.strip()][:MOST]
+    sentences = texts()
     if not sentences:
         return []
     arrays = _measure(weights, experiment, sentences)

@@ -1,0 +1,245 @@
+"""Inside the model: the way of [CLS] through its parts, and their weights."""
+
+import math
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clsviz.encoder import pipeline
+from clsviz.encoder.anatomy import Anatomy
+from clsviz.errors import SettingError, quote
+from clsviz.experiment import Experiment, Precision
+from clsviz.jobs.jobs import Job, Steps
+from clsviz.jobs.worker import Runner
+from clsviz.results.numbers import counted, number
+from clsviz.results.result import Fact, Result, first
+from clsviz.sources import models
+from clsviz.sources.models import Weights
+from clsviz.store.results import Results
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VERSION: Final = 1
+"""Changes when models are taken apart in another way."""
+
+EXAMPLE: Final = "Sinan loves a beautiful day"
+"""The sentence of a visitor who has typed none; all that is measured of it is stored."""
+
+SHARES: Final = {
+    0.95: "nearly all",
+    0.5: "over half",
+    1 / 3: "over a third",
+    0.25: "over a quarter",
+    0.2: "over a fifth",
+    0.1: "over a tenth",
+}
+
+ROUNDING: Final = 1e-5
+"""The output of a pooler is between −1 and 1."""
+
+N_FIRST: Final = 5
+"""Numbers of a vector in a sentence."""
+
+
+def find(job: Job[Weights], experiment: Experiment) -> Steps:
+    """Find the model of an experiment, downloading what this machine lacks."""
+    job.result = models.find(experiment.model, experiment.seed, job.show)
+    yield from ()
+
+
+def dissect(
+    job: Job[Anatomy],
+    weights: Weights,
+    precision: Precision,
+    text: str,
+    runner: Runner,
+    store: Results,
+) -> Steps:
+    """Take a model apart, with a text in it; of texts the example alone is stored."""
+    job.result = dissected(weights, precision, text, runner, store)
+    yield from ()
+
+
+def dissected(
+    weights: Weights, precision: Precision, text: str, runner: Runner, store: Results
+) -> Anatomy:
+    """The model in parts, with a text in it; raises ModelError or SettingError."""
+
+    def compute() -> Anatomy:
+        runner.load(weights, precision)
+        return runner.dissect(weights, precision, text)
+
+    key = "anatomy", VERSION, weights.fingerprint, precision
+    return store.get(key, Anatomy, compute) if text == EXAMPLE else compute()
+
+
+def anatomy(parts: Anatomy, weights: Weights, text: str, experiment: Experiment) -> Result:
+    """The answer for a model and a text in it."""
+    table = parameters(parts)
+    n_weights = int(table["weights"].sum())
+    share = table["weights"][table["part"] == "embeddings"].sum() / n_weights
+    norms = np.linalg.norm(parts.states.astype(np.float64), axis=1)
+    facts = [
+        Fact("n_parameters", "parameters", len(table), None, "count"),
+        Fact("n_vocabulary", "tokens in the vocabulary", parts.vocabulary, None, "count"),
+        Fact("max_length", "tokens read at most", parts.max_length, None, "count"),
+        Fact("width", "numbers in a vector", parts.states.shape[1], None, "count"),
+        Fact("n_heads", "heads of attention in a layer", parts.n_heads, None, "count"),
+        Fact("n_weights", "weights", n_weights, None, "count", is_quiet=True),
+        Fact("embeddings_share", "in the embeddings", share, None, "percent", is_quiet=True),
+    ]
+    return Result(
+        kind="anatomy",
+        question=f"What happens to [CLS] on its way through {weights.label}?",
+        verdict=verdict_of(parts.n_layers, n_weights, share),
+        facts=tuple(fact for fact in facts if fact.value is not None),
+        details={
+            "layers": [{"layer": n, "norm": float(norm)} for n, norm in enumerate(norms)],
+            "special_tokens": [
+                {"role": role, "token": token, "id": n} for role, token, n in parts.special
+            ],
+        },
+        picture={"text": text, "steps": _steps(parts, table, norms)},
+        caveats=_caveats(parts, weights),
+        table=table,
+        about={**asdict(experiment), "model_fingerprint": weights.fingerprint},
+    )
+
+
+def verdict_of(n_layers: int, n_weights: int, share: float) -> str:
+    """The size of a model in a sentence; share: of the weights that is in the embeddings."""
+    size = f"{n_weights / 1e6:,.1f} million" if n_weights >= 1e5 else f"{n_weights:,}"
+    amount = next((text for limit, text in SHARES.items() if share >= limit), "under a tenth")
+    return f"{counted(n_layers, 'layer')}, {size} weights, {amount} of them in the embeddings."
+
+
+def parameters(parts: Anatomy) -> "pd.DataFrame":
+    """A row for each parameter: name, shape, weights and part."""
+    import pandas as pd
+
+    columns = {
+        "name": parts.names,
+        "shape": [" × ".join(map(str, shape)) for shape in parts.shapes],
+        "weights": [math.prod(shape) for shape in parts.shapes],
+        "part": parts.parts,
+    }
+    return pd.DataFrame(columns)
+
+
+def hidden_state(parts: Anatomy, layer: int | None, label: str) -> str:
+    """[CLS] after a layer (None: the last) as text to copy; raises SettingError."""
+    layer = parts.n_layers if layer is None else layer
+    if layer > parts.n_layers:
+        reason = f"layer is {layer}, and {label} has layers 0 to {parts.n_layers}."
+        raise SettingError(reason, "Choose one of them.")
+    return f"[{', '.join(f'{value:.7g}' for value in parts.states[layer].tolist())}]"
+
+
+def pooler_title(parts: Anatomy) -> str:
+    """The pooler's output in a sentence."""
+    before, after = (float(np.linalg.norm(v)) for v in (parts.states[-1], parts.pooled))
+    change = f"takes the norm from {number(before)} to {number(after)}"
+    return first(
+        (not len(parts.pooled), "This model has no pooler"),
+        (not len(parts.by_hand), f"The pooler {change}"),
+        (True, f"The pooler is tanh(W·[CLS] + b), and {change}"),
+    )
+
+
+def pooler_text(parts: Anatomy) -> str:
+    """The pooler's output beside the one that NumPy computes of [CLS]."""
+    if not len(parts.pooled):
+        return "Some models come without one, and others lose it when they are fine-tuned."
+    begin = (
+        f"[CLS] after the last layer begins {_numbers(parts.states[-1])}; the pooler’s output"
+        f" begins {_numbers(parts.pooled)}."
+    )
+    if not len(parts.by_hand):
+        return f"{begin} This pooler is built otherwise than BERT’s."
+    difference = float(np.abs(parts.pooled - parts.by_hand).max())
+    if difference > ROUNDING:
+        return f"{begin} NumPy’s tanh(W·[CLS] + b) differs by up to {number(difference)}."
+    return (
+        f"{begin} NumPy’s tanh(W·[CLS] + b) is the same up to rounding, {number(difference)}: it"
+        " takes [CLS] alone, so pooler(last_hidden_state[:, :1]) is pooler_output."
+    )
+
+
+def answers(parts: Anatomy, weights: Weights) -> list[tuple[str, str]]:
+    """Questions about [CLS] that people ask, each with its answer and the reason."""
+    cls, last = parts.tokens[0], parts.tokens[-1]
+    pooling = pipeline.read(weights.folder).pooling
+    takes = "The files of this model do not say which vector it was trained for."
+    if pooling:
+        takes = f"This model’s own pipeline takes the vector {quote(pooling)}."
+    origin = "drawn at random here, else learned" if weights.is_untrained else "learned"
+    return [
+        (
+            "Is it [0] or [-1]? Layers end with [-1], and tokens begin with [0]",
+            f"hidden_states[-1] is the last layer. In it, [:, 0] is {cls}; [:, -1] is {last}, or"
+            " padding where the batch has longer sentences.",
+        ),
+        (
+            f"Is {cls} learned? Yes: one vector goes in for all sentences, another comes out of each",
+            f"The vector that goes in is row {parts.ids[0]:,} of the word embeddings, {origin}. It"
+            f" begins {_numbers(parts.cls_input)}. Attention then mixes the other tokens in.",
+        ),
+        (
+            "Why not the mean over all tokens? Models differ in what they are trained for",
+            f"{takes} Choose it under Vector, and every page is about it.",
+        ),
+        (
+            "Which layer? The last of a fine-tuned model, else the seventh or eighth of twelve",
+            "This is a rule of thumb for models like BERT. “Where length lives” tests every layer.",
+        ),
+        (
+            "Does the cosine of two raw [CLS] vectors mean anything? Not by design",
+            "BERT’s author says that it was not trained for that. Models fine-tuned to compare"
+            " sentences are.",
+        ),
+    ]
+
+
+def _steps(parts: Anatomy, table: "pd.DataFrame", norms: ArrayLike) -> list[dict[str, Any]]:
+    """Parts in the order of their use, with their weights and the norm of [CLS] after them."""
+    weights: Counter[str] = Counter()
+    for part, size in zip(table["part"], table["weights"], strict=True):
+        weights[part] += int(size)
+    of_layers = [f"layer {n}" if n else "embeddings" for n in range(parts.n_layers + 1)]
+    after = {
+        "input vector": float(np.linalg.norm(parts.cls_input)),
+        **dict(zip(of_layers, np.asarray(norms).tolist(), strict=True)),
+    }
+    if len(parts.pooled):
+        after["pooler"] = float(np.linalg.norm(parts.pooled))
+    return [
+        {"name": name, "weights": weights.get(name), "norm": after.get(name)}
+        for name in dict.fromkeys([*after, *weights])
+    ]
+
+
+def _caveats(parts: Anatomy, weights: Weights) -> tuple[str, ...]:
+    n_shared = parts.n_layers - parts.n_blocks
+    cases = [
+        (weights.is_untrained, "The weights are random."),
+        (
+            n_shared > 0,
+            f"{counted(parts.n_layers, 'layer')} share {counted(parts.n_blocks, 'block')}: their"
+            " weights are counted at the first.",
+        ),
+        (
+            parts.is_cut,
+            f"The model reads only the first {len(parts.ids):,} tokens of the sentence.",
+        ),
+    ]
+    return tuple(text for holds, text in cases if holds)
+
+
+def _numbers(vector: ArrayLike) -> str:
+    """The first numbers of a vector."""
+    values = np.asarray(vector)[:N_FIRST].tolist()
+    return ", ".join(f"{value:.4f}" for value in values).replace("-", "−")

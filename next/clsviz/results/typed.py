@@ -1,0 +1,205 @@
+"""Try a sentence: its norm among those of sentences about as long, and word by word."""
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clsviz.encoder.anatomy import Anatomy
+from clsviz.errors import Undefined, quote
+from clsviz.experiment import Experiment, Precision
+from clsviz.jobs.jobs import Job, Steps
+from clsviz.jobs.measure import Measured
+from clsviz.jobs.worker import Runner
+from clsviz.measurements import Vectors
+from clsviz.results import provenance
+from clsviz.results.anatomy import EXAMPLE, dissected
+from clsviz.results.norms import NEARLY_CONSTANT, WAITING, check_precision, layer_of
+from clsviz.results.numbers import counted, percent
+from clsviz.results.result import Fact, Result
+from clsviz.results.select import POOLINGS, lengths, norms_of
+from clsviz.sources.models import Weights
+from clsviz.statistics.lengths import FEWEST_SIMILAR, are_similar, percentile
+from clsviz.store.results import Results
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VERSION: Final = 1
+"""Changes when sentences are measured word by word in another way."""
+
+MOST_WORDS: Final = 60
+"""Beginnings of a sentence that are measured."""
+
+N_NEAREST: Final = 10
+
+LADDER: Final = {5: "Unusually low", 25: "Low", 75.0000001: "Ordinary", 95.0000001: "High"}
+"""Words for a percentile below each of these."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A sentence in a model. beginnings: of its first words, ever more; the last is all of it."""
+
+    text: str
+    anatomy: Anatomy
+    beginnings: Vectors
+
+
+def beginnings(text: str) -> list[str]:
+    """The text up to each of its first words, and all of it."""
+    ends = [match.end() for match in re.finditer(r"\S+", text)]
+    return [*(text[:end] for end in ends[:MOST_WORDS] if end < ends[-1]), text]
+
+
+def trace(
+    job: Job[Trace],
+    weights: Weights,
+    precision: Precision,
+    text: str,
+    runner: Runner,
+    store: Results,
+) -> Steps:
+    """Measure a sentence and its beginnings; of sentences the example alone is stored."""
+
+    def compute() -> Vectors:
+        arrays = runner.run(weights, precision, beginnings(text), "vectors")
+        return Vectors.from_chunks([arrays])
+
+    anatomy = dissected(weights, precision, text, runner, store)
+    yield
+    key = "beginnings", VERSION, weights.fingerprint, precision
+    steps = store.get(key, Vectors, compute) if text == EXAMPLE else compute()
+    job.result = Trace(text, anatomy, steps)
+
+
+def typed(traced: Trace, norms: Result, measured: Measured, experiment: Experiment) -> Result:
+    """The answer for a sentence, next to the norms of a corpus.
+
+    norms: the result of `results.norms`, complete or not. Raises SettingError where the model lacks
+    the layer or the vector.
+    """
+    label = measured.weights.label
+    table = _table(traced, experiment, label)
+    own = table.iloc[-1]
+    length, norm = int(own["length"]), float(own["norm"])
+    used = norms.table[norms.table["is_used"]]
+    rank = percentile(norm, length, used["norm"], used["length"])
+    n_similar = int(are_similar(used["length"], length).sum())
+    verdict, advice = _verdict(traced, experiment, measured, used["norm"], rank, n_similar)
+    layer, share = layer_of(measured, experiment), None if rank is None else rank / 100
+    unit = experiment.unit.removesuffix("s" * (length == 1))
+    facts = (
+        Fact("norm", f"norm of {POOLINGS[experiment.pooling]} after layer {layer}:", norm),
+        Fact("length", unit, length, None, "count"),
+        Fact("percentile", "percentile", share, None, "percent", is_quiet=True),
+        Fact("n_similar", "sentences about as long", n_similar, None, "count"),
+    )
+    n_words = len(traced.text.split())
+    caveats = [f"Word by word is of the first {MOST_WORDS} words of {n_words:,}."]
+    return Result(
+        kind="typed",
+        question=f"What does {label} make of {quote(traced.text)}?",
+        verdict=verdict,
+        advice=advice,
+        facts=facts,
+        picture={key: norms.picture[key] for key in ("labels", "bands") if key in norms.picture},
+        caveats=tuple(caveats if n_words > MOST_WORDS else ()),
+        table=table,
+        about=provenance.about(measured, experiment),
+        is_complete=norms.is_complete,
+    )
+
+
+def verdict_of(rank: float) -> str:
+    """The answer for a percentile, from 0 to 100, among sentences about as long."""
+    amount = next((word for limit, word in LADDER.items() if rank < limit), "Unusually high")
+    share = percent(rank / 100) if rank else "none"
+    return f"{amount} for its length: its norm tops {share} of sentences about as long."
+
+
+def _verdict(
+    traced: Trace,
+    experiment: Experiment,
+    measured: Measured,
+    norms: ArrayLike,
+    rank: float | None,
+    n_similar: int,
+) -> tuple[str, str]:
+    """The answer, and what to do; norms: of the sentences that are used."""
+    nothing, y = "Nothing to compare with:", np.asarray(norms, np.float64)
+    n_read = len(traced.anatomy.ids)
+    try:
+        if len(y):
+            check_precision(measured, layer_of(measured, experiment), y)
+    except Undefined as error:
+        return f"{nothing} {error.reason[0].lower()}{error.reason[1:]}", error.remedy
+    is_beyond = traced.anatomy.n_tokens >= experiment.length_cutoff
+    larger = "Raise the token cutoff." if is_beyond else "Take a larger sample."
+    is_flat = len(y) > 1 and y.std() < NEARLY_CONSTANT * y.mean()
+    few = "no sentence is" if not n_similar else f"only {counted(n_similar)} are"
+    cases = (
+        (
+            traced.anatomy.is_cut,
+            f"Cut short: the model reads only its first {n_read:,} tokens.",
+            "Shorten it.",
+        ),
+        (not measured.is_complete, WAITING, ""),
+        (is_flat, "Only on paper: norms are nearly constant.", "Choose another layer."),
+        (n_similar < FEWEST_SIMILAR, f"{nothing} {few} about as long.", larger),
+        (rank is None, f"{nothing} sentences about as long all have its norm.", ""),
+        (True, verdict_of(rank or 0.0), ""),
+    )
+    return next((verdict, advice) for holds, verdict, advice in cases if holds)
+
+
+def nearest(traced: Trace, measured: Measured, experiment: Experiment) -> "pd.DataFrame":
+    """The sentences of the vector sample with the highest cosine to a sentence, best first.
+
+    Columns: sentence, cosine and length. Raises SettingError where the vectors are not measured,
+    and Undefined where they do not differ.
+    """
+    import pandas as pd
+
+    own = vector_of(traced, experiment)
+    assert isinstance(measured.norms, Vectors)
+    vectors = measured.norms.of(experiment.pooling, experiment.layer)
+    cosines = vectors @ own / np.linalg.norm(vectors, axis=1) / np.linalg.norm(own)
+    if np.ptp(cosines) < 1e-6:
+        raise Undefined("The vectors of all sentences are the same.", "Choose a later layer.")
+    best = np.argsort(-cosines, kind="stable")[:N_NEAREST]
+    sentences = np.array(measured.sample.sentences(0, len(cosines)), object)[best]
+    columns = {
+        "sentence": sentences,
+        "cosine": cosines[best],
+        "length": lengths(sentences.tolist(), measured.norms.n_tokens[best], experiment.unit),
+    }
+    return pd.DataFrame(columns)
+
+
+def vector_of(traced: Trace, experiment: Experiment) -> NDArray[np.float32]:
+    """The vector of a sentence, float32 (width,); raises SettingError where it is not measured."""
+    vector: NDArray[np.float32] = traced.beginnings.of(experiment.pooling, experiment.layer)[-1]
+    return vector
+
+
+def cosine(first: NDArray[np.float32], second: NDArray[np.float32]) -> float:
+    """The cosine of two vectors (width,)."""
+    a, b = (vector.astype(np.float64) for vector in (first, second))
+    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+
+
+def _table(traced: Trace, experiment: Experiment, label: str) -> "pd.DataFrame":
+    """A row for each beginning: text, n_tokens, length in the unit, and norm."""
+    import pandas as pd
+
+    texts, steps = beginnings(traced.text), traced.beginnings
+    columns = {
+        "text": texts,
+        "n_tokens": steps.n_tokens,
+        "length": lengths(texts, steps.n_tokens, experiment.unit),
+        "norm": norms_of(steps, experiment, label),
+    }
+    return pd.DataFrame(columns)

@@ -1,0 +1,110 @@
+"""Inside the model: the way of [CLS], the weights of every part, and what people ask about it."""
+
+from typing import Final
+
+import streamlit as st
+
+from clsviz import figures
+from clsviz.encoder.anatomy import Anatomy
+from clsviz.errors import ClsvizError
+from clsviz.experiment import Experiment
+from clsviz.jobs.jobs import Job
+from clsviz.results.anatomy import (
+    EXAMPLE,
+    anatomy,
+    answers,
+    dissect,
+    find,
+    hidden_state,
+    pooler_text,
+    pooler_title,
+)
+from clsviz.sources.models import Weights
+from clsviz.ui import chart, layout, progress, tokens, typed
+from clsviz.ui.app import PAGES
+from clsviz.ui.server import server, session
+
+ROW_HEIGHT, AXES_HEIGHT, HEIGHT = 34, 50, 330
+"""Pixels: of a part in the picture, of the rest of it, and of both for six layers."""
+
+TRACE_SECONDS = 2.0
+
+ROLES: Final = {
+    "cls": "begins every sentence",
+    "sep": "ends every sentence",
+    "pad": "fills shorter sentences of a batch",
+    "unk": "stands for what the vocabulary lacks",
+    "mask": "stands for words to guess in training",
+    "bos": "begins a text",
+    "eos": "ends a text",
+}
+
+experiment: Experiment = st.session_state.experiment
+machine, precision = server(), experiment.precision
+
+finding: Job[Weights] = machine.fetch.ask(
+    ("find", experiment.model, experiment.seed),
+    lambda job: find(job, experiment),
+    session(),
+)
+weights = progress.require(
+    machine.fetch, finding, "Finding the model", "The server looks for the model.", HEIGHT
+)
+
+text = next(iter(typed.texts()), EXAMPLE)
+dissecting: Job[Anatomy] = machine.model.ask(
+    ("anatomy", weights.fingerprint, precision, text),
+    lambda job: dissect(job, weights, precision, text, machine.worker, machine.results),
+    session(),
+    model=weights.fingerprint,
+    is_urgent=True,
+)
+progress.wait(dissecting, TRACE_SECONDS)
+parts = progress.require(
+    machine.model,
+    dissecting,
+    "Loading",
+    f"The server loads {weights.label}, and runs one sentence through it.",
+    HEIGHT,
+)
+result = anatomy(parts, weights, text, experiment)
+
+layout.head(result)
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.markdown(f"The way of [CLS] in “{layout.escape(text)}”")
+    st.page_link(PAGES / "sentence.py", label="Try another", icon=":material/edit:")
+tokens.show(parts)
+chart.show(
+    figures.DRAW[result.kind](result).to_json(),
+    key="way",
+    alt=f"{result.question} {result.verdict}",
+    height=AXES_HEIGHT + ROW_HEIGHT * len(result.picture["steps"]),
+    is_private=text != EXAMPLE,
+)
+st.caption("The norm is the vector’s size; M is a million weights, k a thousand.")
+layout.caveats(result)
+
+st.markdown("**What people ask about [CLS]**")
+for title, reason in answers(parts, weights):
+    with st.expander(layout.escape(title)):
+        st.markdown(layout.escape(reason))
+with st.expander(layout.escape(pooler_title(parts))):
+    st.markdown(layout.escape(pooler_text(parts)))
+layer = parts.n_layers if experiment.layer is None else experiment.layer
+with st.expander(f"The hidden state of \\[CLS\\] after layer {layer}, to copy"):
+    try:
+        st.code(hidden_state(parts, layer, weights.label), language=None, wrap_lines=True)
+    except ClsvizError as error:
+        layout.error(error)
+    st.caption("“Layer” in the sidebar chooses another.")
+with st.expander(f"{len(result.table)} parameters, by name"):
+    st.dataframe(
+        result.table,
+        hide_index=True,
+        column_config={"weights": st.column_config.NumberColumn(format="localized")},
+        alt="The parameters of the model, with their shapes",
+    )
+with st.expander(f"{len(parts.special)} special tokens, and their ids"):
+    rows = [[n, token, ROLES.get(role, role)] for role, token, n in parts.special]
+    columns = dict(zip(("Id", "Token", "Role"), zip(*rows, strict=True), strict=True))
+    st.dataframe(columns, hide_index=True, alt="The special tokens with their ids")
