@@ -49,7 +49,8 @@ def search(result: Result) -> "go.Figure":
 
     lines, fair = result.picture["lines"], result.picture["fair"]
     values = [value for line in lines for value in line["exposure"] if value is not None]
-    ys = [_log(0.8 * min([0.5, *values])), _log(1.25 * max([2.0, *values]))]
+    lowest, highest = min([0.5, *values]), max([2.0, *values])
+    ys = [_log(lowest) - 0.1, _log(highest) + 0.1]
     xs = [-0.3, 4 + ROOM]
     unit = result.picture["unit"]
     names = [f"{low:,}–{high:,}" for low, high in result.picture["spans"]]
