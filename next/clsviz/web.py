@@ -33,6 +33,9 @@ FIRST_PAGE: Final = (
 PAGES: Final = ("", "norm_vs_length", "sentence", "model")
 """Paths of pages."""
 
+SCRIPTS: Final = {"plotly": "plotly/plotly.min.js", "chart": "chart.js"}
+"""Scripts of charts, by the name in their address: the files of `ui`."""
+
 FOR_EVER: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 """For what is named by its digest."""
 
@@ -43,7 +46,7 @@ _prepared = threading.Event()
 
 def pack(figure: str) -> str:
     """The address of a figure, given as JSON, relative to the page; compressed once for all."""
-    name = digest(figure.encode())
+    name = _name(figure)
     with _lock:
         is_known = _packed.get(name) is not None
     if not is_known:
@@ -53,29 +56,38 @@ def pack(figure: str) -> str:
     return f"./figures/{name}"
 
 
+@functools.lru_cache(maxsize=32)
+def _name(figure: str) -> str:
+    """The name of a figure; the cached ones are those that the page has at hand anyway."""
+    return digest(figure.encode())
+
+
 def digest(content: bytes) -> str:
     """A name for what has this content."""
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 @functools.cache
-def plotly() -> tuple[str, bytes]:
-    """The digest of Plotly's script, and the script compressed."""
-    script = (files("clsviz") / "ui" / "plotly" / "plotly.min.js").read_bytes()
-    return digest(script), gzip.compress(script, mtime=0)
+def script(name: str) -> tuple[str, bytes]:
+    """The digest of a script of `SCRIPTS`, and the script compressed."""
+    content = files("clsviz").joinpath("ui", SCRIPTS[name]).read_bytes()
+    return digest(content), gzip.compress(content, mtime=0)
 
 
-def plotly_address() -> str:
-    """The address of Plotly's script, relative to the page; it changes with the script."""
-    return f"./plotly/{plotly()[0]}.js"
+def script_address(name: str) -> str:
+    """The address of a script, relative to the page; it changes with the script."""
+    return f"./{name}/{script(name)[0]}.js"
 
 
 @functools.cache
 def shell() -> str:
-    """Streamlit's page, which also loads Plotly's script at once."""
+    """Streamlit's page, which also loads our scripts at once."""
     page = (files("streamlit") / "static" / "index.html").read_text("utf-8")
-    preload = f'<link rel="preload" as="script" href="{plotly_address()}">'
-    return page.replace("<title>Streamlit</title>", f"<title>clsviz</title>{preload}", 1)
+    ours = (
+        f'<link rel="preload" as="script" href="{script_address("plotly")}">'
+        f'<script type="module" src="{script_address("chart")}"></script>'
+    )
+    return page.replace("<title>Streamlit</title>", f"<title>clsviz</title>{ours}", 1)
 
 
 async def get_page(_: Request) -> Response:
@@ -83,10 +95,10 @@ async def get_page(_: Request) -> Response:
     return HTMLResponse(await run_in_threadpool(shell), headers={"Cache-Control": "no-cache"})
 
 
-async def get_plotly(request: Request) -> Response:
-    """Answer with Plotly's script."""
-    name, content = await run_in_threadpool(plotly)
-    is_current = request.path_params["name"] == name
+async def get_script(name: str, request: Request) -> Response:
+    """Answer with a script of `SCRIPTS`."""
+    current, content = await run_in_threadpool(script, name)
+    is_current = request.path_params["digest"] == current
     return _compressed(content if is_current else None, "text/javascript")
 
 
@@ -112,7 +124,8 @@ async def get_ready(_: Request) -> Response:
 
 def prepare() -> None:
     """Load what the first page takes."""
-    plotly()
+    for name in SCRIPTS:
+        script(name)
     for name in FIRST_PAGE:
         importlib.import_module(name)
     _prepared.set()
@@ -128,7 +141,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 
 
 ROUTES: Final = [
-    Route("/plotly/{name}.js", get_plotly),
+    *(Route(f"/{name}/{{digest}}.js", functools.partial(get_script, name)) for name in SCRIPTS),
     Route("/figures/{name}", get_figure),
     Route("/ready", get_ready),
     *(Route(f"/{page}", get_page) for page in PAGES),

@@ -9,19 +9,19 @@ from clsviz.ui import sidebar
 
 PAGES: Final = Path(__file__).parent / "pages"
 
-STYLE: Final = Path(__file__).with_name("style.css")
+STYLE: Final = Path(__file__).with_name("style.css").read_text("utf-8")
 
-ICON: Final = str(Path(__file__).with_name("icon.svg"))
-"""A file, as browsers would ask the internet for an icon of a name."""
+ICON: Final = Path(__file__).with_name("icon.svg").read_text("utf-8")
+"""A picture, as browsers would ask the internet for an icon of a name."""
 
-LOGO: Final = str(Path(__file__).with_name("logo.svg"))
+LOGO: Final = Path(__file__).with_name("logo.svg").read_text("utf-8")
 
 
 def main() -> None:
     """Draw the dashboard for a visitor."""
     st.set_page_config(page_title="clsviz", page_icon=ICON, layout="wide")
     st.logo(LOGO, size="large")
-    st.html(STYLE)
+    st.html(f"<style>{STYLE}</style>")
     page = st.navigation(
         [
             st.Page(

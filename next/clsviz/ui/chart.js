@@ -9,7 +9,6 @@ Object.assign(ARRAYS, { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array })
 
 const isTouch = matchMedia("(pointer: coarse)").matches
 const wait = (time) => new Promise((resolve) => setTimeout(resolve, time))
-const locate = (address) => new URL(address, document.baseURI) // this script runs from a blob
 
 async function retry(attempt, tries = TRIES) {
   try {
@@ -24,7 +23,7 @@ async function retry(attempt, tries = TRIES) {
 const loadScript = (address) =>
   new Promise((resolve, reject) => {
     const script = document.createElement("script")
-    script.src = locate(address)
+    script.src = address
     script.onload = () => resolve(window.Plotly)
     script.onerror = () => {
       script.remove()
@@ -43,7 +42,7 @@ function loadPlotly(address) {
 }
 
 async function fetchFigure(address) {
-  const answer = await fetch(locate(address)).catch(() => ({ ok: false }))
+  const answer = await fetch(address).catch(() => ({ ok: false }))
   if (!answer.ok) throw new Error("The picture does not load. Reload the page.")
   return answer.text()
 }
@@ -203,7 +202,7 @@ function mount(parent) {
   return plot
 }
 
-export default function ({ data, parentElement, setStateValue }) {
+window.clsvizChart = ({ data, parentElement, setStateValue }) => {
   const plot = (parentElement.plot ??= mount(parentElement))
   if (plot.content?.table !== data.table) plot.rows = []
   plot.content = data

@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -13,7 +12,9 @@ from clsviz import web
 from clsviz.figures.style import THEME
 
 _component = st.components.v2.component(
-    "clsviz.chart", js=Path(__file__).with_suffix(".js").read_text("utf-8"), isolate_styles=False
+    "clsviz.chart",
+    js="export default (component) => window.clsvizChart(component)",  # chart.js, by the page
+    isolate_styles=False,
 )
 
 
@@ -38,7 +39,7 @@ def show(
     data = {
         "address": web.pack(figure) if is_public else "",
         "figure": "" if is_public else figure,
-        "plotly": web.plotly_address(),
+        "plotly": web.script_address("plotly"),
         "theme": THEME,
         "alt": alt,
         "height": height,

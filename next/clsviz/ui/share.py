@@ -1,6 +1,7 @@
 """The link, the downloads, and how to cite."""
 
 import io
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,19 +15,19 @@ from clsviz.sources import corpora
 
 
 def show(result: Result, measured: Measured, sentences: list[dict[str, Any]]) -> None:
-    """Draw the buttons under the picture."""
+    """Draw the buttons under the picture; their contents come when they are opened."""
+    contents: dict[str, Callable[[], object]] = {
+        "Link": lambda: _show_link(measured, sentences),
+        "Download": lambda: _show_downloads(result),
+        "Cite": lambda: st.code(provenance.citation(), language="bibtex", wrap_lines=True),
+    }
+    icons = {"Link": "link", "Download": "download", "Cite": "format_quote"}
     with st.container(horizontal=True):
-        with st.popover("Link", icon=":material/link:"):
-            _show_link(measured, sentences)
-        with st.popover("Download", icon=":material/download:"):
-            name = f"clsviz-{result.kind}"
-            st.download_button("CSV", lambda: _csv(result), f"{name}.csv", on_click="ignore")
-            st.download_button(
-                "Parquet", lambda: _parquet(result), f"{name}.parquet", on_click="ignore"
-            )
-            st.caption("PNG and SVG: by the buttons in the corner of the picture.")
-        with st.popover("Cite", icon=":material/format_quote:"):
-            st.code(provenance.citation(), language="bibtex", wrap_lines=True)
+        for name, draw in contents.items():
+            icon = f":material/{icons[name]}:"
+            with st.popover(name, icon=icon, key=f"share-{name}", on_change="rerun") as box:
+                if box.open:
+                    draw()
 
 
 def _show_link(measured: Measured, sentences: list[dict[str, Any]]) -> None:
@@ -45,6 +46,13 @@ def _show_link(measured: Measured, sentences: list[dict[str, Any]]) -> None:
         query["text"] = "\n".join(own["sentence"] for own in sentences)
     address = str(st.context.url or "").partition("?")[0]
     st.code(f"{address}?{urlencode(query)}" if query else address, language=None, wrap_lines=True)
+
+
+def _show_downloads(result: Result) -> None:
+    name = f"clsviz-{result.kind}"
+    st.download_button("CSV", lambda: _csv(result), f"{name}.csv", on_click="ignore")
+    st.download_button("Parquet", lambda: _parquet(result), f"{name}.parquet", on_click="ignore")
+    st.caption("PNG and SVG: by the buttons in the corner of the picture.")
 
 
 def _csv(result: Result) -> bytes:

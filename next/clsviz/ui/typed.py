@@ -66,6 +66,8 @@ def show(weights: Weights, experiment: Experiment) -> list[dict[str, Any]]:
 
 def show_measured(sentences: list[dict[str, Any]], result: Result) -> None:
     """Draw a line for each sentence: its length, its norm, and how it compares."""
+    if not sentences:
+        return
     used = result.table[result.table["is_used"]]
     for own in sentences:
         words = f"{own['length']:,} {result.about['unit']}, norm {own['norm']:.5g}"

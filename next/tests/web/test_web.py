@@ -27,7 +27,7 @@ def test_a_figure_is_packed_under_a_name_of_its_own(client: TestClient) -> None:
     assert web.pack('{"data": ["é"]}') == address != other
 
 
-@pytest.mark.parametrize("path", ["/figures/unknown", "/plotly/unknown.js"])
+@pytest.mark.parametrize("path", ["/figures/unknown", "/plotly/unknown.js", "/chart/x.js"])
 def test_an_unknown_name_is_not_remembered(client: TestClient, path: str) -> None:
     answer = client.get(path)
     assert answer.status_code == 404
@@ -35,7 +35,7 @@ def test_an_unknown_name_is_not_remembered(client: TestClient, path: str) -> Non
 
 
 def test_the_script_is_that_of_the_installed_plotly(client: TestClient) -> None:
-    answer = client.get(web.plotly_address())
+    answer = client.get(web.script_address("plotly"))
     folder = files("clsviz") / "ui" / "plotly"
     version = plotly.offline.get_plotlyjs_version()
     assert answer.content == (folder / "plotly.min.js").read_bytes()
@@ -47,10 +47,10 @@ def test_the_script_is_that_of_the_installed_plotly(client: TestClient) -> None:
 def test_a_page_is_that_of_streamlit_with_our_script(client: TestClient, page: str) -> None:
     original = (files("streamlit") / "static" / "index.html").read_text("utf-8")
     ours = client.get(f"/{page}").text
-    assert ours.count(web.plotly_address()) == 1
-    assert ours.index(web.plotly_address()) < ours.index("<script")
-    added = f'<title>clsviz</title><link rel="preload" as="script" href="{web.plotly_address()}">'
-    assert ours.replace(added, "<title>Streamlit</title>") == original
+    added, rest = ours.split("<title>clsviz</title>")[1].split("</script>", 1)
+    assert [added.count(web.script_address(name)) for name in web.SCRIPTS] == [1, 1]
+    before = ours.split("<title>")[0]
+    assert f"{before}<title>Streamlit</title>{rest}" == original
 
 
 def test_the_server_is_ready_when_the_first_page_is_imported(client: TestClient) -> None:
