@@ -10,8 +10,14 @@ from pathlib import Path
 
 from clsviz.api import measure_experiment, probe_experiment, search_test_experiment
 from clsviz.experiment import Experiment
+from clsviz.jobs.jobs import Job
+from clsviz.jobs.worker import InProcess
+from clsviz.results.anatomy import EXAMPLE
 from clsviz.results.shipped import SHIPPED
+from clsviz.results.typed import Trace, trace
+from clsviz.sources import models
 from clsviz.store.chunks import Chunks
+from clsviz.store.results import Results
 
 
 def main() -> None:
@@ -29,6 +35,7 @@ def main() -> None:
         add_probes(Path(store))
     with tempfile.TemporaryDirectory() as store:
         add_search(Path(store))
+    add_example()
 
 
 def add_probes(store: Path) -> None:
@@ -48,6 +55,12 @@ def add_search(store: Path) -> None:
     print(search_test_experiment(experiment, store=store).numbers)
     for path in (store / "results").iterdir():
         shutil.copy(path, SHIPPED / "results")
+
+
+def add_example() -> None:
+    """Add the sentence that pages on one sentence begin with."""
+    weights, store, job = models.find("minilm"), Results(SHIPPED), Job[Trace]()
+    list(trace(job, weights, "exact", EXAMPLE, InProcess(), store))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The norm of [CLS] step by step: word by word, and part by part of the model."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -26,9 +27,12 @@ if TYPE_CHECKING:
 FEW_WORDS: Final = 14
 """Words that have room under their points."""
 
-WEIGHTS: Final = {"x": [0.0, 0.46]}
-NORMS: Final = {"x": [0.54, 1.0]}
-"""Shares of the picture for the bars of the weights, and for the norms."""
+WEIGHTS: Final = [0.0, 0.48]
+NORMS: Final = [0.52, 1.0]
+"""Shares of the picture for the bars of the weights, and for those of the norms."""
+
+ROOM: Final = 1.35
+"""Length of an axis, for a bar with its number."""
 
 Trace = dict[str, Any]
 
@@ -56,27 +60,29 @@ def growth(result: Result) -> "go.Figure":
             area = {"x": np.concatenate([lengths, lengths[::-1]])}
             area["y"] = np.concatenate([high, low[::-1]])
             look = {"fill": "toself", "fillcolor": SUMMARY, "opacity": 0.15, "line": {"width": 0}}
-            data.append(_line("corpus", "lines", hoverinfo="skip", **area, **look))
+            quiet = {"type": "scatter", "name": "corpus", "mode": "lines", "hoverinfo": "skip"}
+            data.append({**quiet, **area, **look})
             inside = float(np.clip(lengths[-1], xs[0], xs[1]))
             name = "5–95% of the corpus"
             labels.append(Label(name, SUMMARY, inside, float(low[-1]), is_right=True))
     words = [text.split()[-1] if text.split() else "" for text in table["text"]]
     has_room = len(words) <= FEW_WORDS
     data.append(
-        _line(
-            "words",
-            "lines+markers+text" if has_room else "lines+markers",
-            x=x,
-            y=y,
-            text=[hover_label(shorten(word, 14)) for word in words],
-            textposition="top center",
-            textfont={"color": TEXT},
-            cliponaxis=False,
-            customdata=[hover_label(text) for text in table["text"]],
-            hovertemplate="%{customdata}<br><b>norm %{y:.5~g}</b><extra></extra>",
-            line={"color": OWN, "width": 2},
-            marker={"color": OWN, "size": [6] * (len(x) - 1) + [11]},
-        )
+        {
+            "type": "scatter",
+            "name": "words",
+            "mode": "lines+markers+text" if has_room else "lines+markers",
+            "x": x,
+            "y": y,
+            "text": [hover_label(shorten(word, 14)) for word in words],
+            "textposition": "top center",
+            "textfont": {"color": TEXT},
+            "cliponaxis": False,
+            "customdata": [hover_label(text) for text in table["text"]],
+            "hovertemplate": "%{customdata}<br><b>norm %{y:.5~g}</b><extra></extra>",
+            "line": {"color": OWN, "width": 2},
+            "marker": {"color": OWN, "size": [6] * (len(x) - 1) + [11]},
+        }
     )
     ys = ends(y, *map(float, heights), room=0.1)
     titles = picture.get("labels", {})
@@ -97,55 +103,43 @@ def way(result: Result) -> "go.Figure":
     import plotly.graph_objects as go
 
     steps = result.picture["steps"]
-    names = [step["name"] for step in steps]
     weights = [step["weights"] for step in steps]
-    passed = [step for step in steps if step["norm"] is not None]
-    norms = [step["norm"] for step in passed]
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "y": names,
-        "x": [n or 0 for n in weights],
-        "text": ["" if n is None else _size(n) for n in weights],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "hovertext": [
-            f"{name}: {n or 0:,} weights" for name, n in zip(names, weights, strict=True)
-        ],
-        "hovertemplate": "%{hovertext}<extra></extra>",
-        "marker": {"color": POINTS},
-    }
-    line = _line(
-        "norm of [CLS]",
-        "lines+markers+text",
-        x=norms,
-        y=[step["name"] for step in passed],
-        xaxis="x2",
-        text=[number(norm) for norm in norms],
-        textposition="middle right",
-        textfont={"color": TEXT},
-        cliponaxis=False,
-        hovertemplate="%{y}: norm %{x:.6~g}<extra></extra>",
-        line={"color": OWN, "width": 2},
-        marker={"color": OWN, "size": 8},
-    )
+    norms = [step["norm"] for step in steps]
+    names = [step["name"] for step in steps]
+    data = [
+        _bars("weights", names, weights, _size) | {"marker": {"color": POINTS}},
+        _bars("norm", names, norms, number) | {"marker": {"color": OWN}, "xaxis": "x2"},
+    ]
     quiet = {"showticklabels": False, "fixedrange": True, "side": "top"}
-    longest = 1.35 * max([1, *(n or 0 for n in weights)])
+    longest, highest = (ROOM * max(value or 0 for value in values) for values in (weights, norms))
     shape = layout(
-        xaxis=axis("Weights", [0, longest], domain=WEIGHTS["x"], **quiet),
-        xaxis2=axis("Norm of [CLS]", [0, 1.25 * max(norms)], domain=NORMS["x"], **quiet),
+        xaxis=axis("Weights", [0, longest], domain=WEIGHTS, **quiet),
+        xaxis2=axis("Norm of [CLS]", [0, highest], domain=NORMS, **quiet),
         yaxis=axis(type="category", autorange="reversed", fixedrange=True),
         dragmode=False,
-        hovermode="y",
         bargap=0.35,
     )
-    return go.Figure([bars, line], shape)
+    return go.Figure(data, shape)
 
 
-def _line(name: str, mode: str, **values: Any) -> Trace:
-    return {"type": "scatter", "name": name, "mode": mode, **values}
+def _bars(
+    what: str, names: list[str], values: list[float | None], write: Callable[[float], str]
+) -> Trace:
+    """A bar for each name, with its value; where there is none, nothing."""
+    return {
+        "type": "bar",
+        "name": what,
+        "orientation": "h",
+        "y": names,
+        "x": [value or 0 for value in values],
+        "text": ["" if value is None else write(value) for value in values],
+        "textposition": "outside",
+        "textfont": {"color": TEXT},
+        "cliponaxis": False,
+        "hovertemplate": f"%{{y}}: {what} %{{x:,.7~g}}<extra></extra>",
+    }
 
 
-def _size(n: int) -> str:
+def _size(n: float) -> str:
     """A number of weights, short."""
-    return f"{n / 1e6:.1f} M" if n >= 1e6 else f"{n / 1e3:.0f} k" if n >= 1e4 else f"{n:,}"
+    return f"{n / 1e6:.1f} M" if n >= 1e6 else f"{n / 1e3:.0f} k" if n >= 1e4 else f"{n:,.0f}"

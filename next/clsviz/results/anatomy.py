@@ -184,7 +184,7 @@ def answers(parts: Anatomy, weights: Weights) -> list[tuple[str, str]]:
             " padding where the batch has longer sentences.",
         ),
         (
-            f"Is {cls} learned? Yes: one vector goes in for all sentences, another comes out of each",
+            f"Is {cls} learned? Yes: one vector goes in for all, another comes out of each",
             f"The vector that goes in is row {parts.ids[0]:,} of the word embeddings, {origin}. It"
             f" begins {_numbers(parts.cls_input)}. Attention then mixes the other tokens in.",
         ),

@@ -16,7 +16,6 @@ def show(anatomy: Anatomy) -> None:
     pairs = list(zip(anatomy.tokens, anatomy.ids, strict=True))
     badges = [f":gray-badge[{layout.escape(token)} · {n}]" for token, n in pairs[:MOST]]
     rest = f" and {len(pairs) - MOST:,} others" if len(pairs) > MOST else ""
-    n_own = len(pairs) if anatomy.is_cut else anatomy.n_tokens
-    cut = f", the first of {anatomy.n_tokens:,}" if anatomy.is_cut else f", {n_own:,} its own"
-    st.caption(f"The model reads {counted(len(pairs), 'token')}{cut}; the number is its id")
+    cut = f", the first of {anatomy.n_tokens:,}" if anatomy.is_cut else ""
+    st.caption(f"The model reads {counted(len(pairs), 'token')}{cut}, each with its id")
     st.markdown(" ".join(badges) + rest)

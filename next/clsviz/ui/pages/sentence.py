@@ -117,7 +117,7 @@ with left:
         is_private=is_private,
     )
 with right:
-    st.markdown("**Norm word by word**: after each word, as if the sentence ended there")
+    st.markdown("**Norm word by word**, each as if it were the last")
     chart.show(
         figures.DRAW[result.kind](result).to_json(),
         key="typed-growth",
