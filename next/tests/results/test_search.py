@@ -139,6 +139,16 @@ def test_what_was_ranked_is_not_measured_again(
     assert {**again.json(), "seconds": first.about["seconds"]} == first.json()
 
 
+def test_the_default_is_answered_from_what_comes_with_the_program(tmp_path: Path) -> None:
+    cosine, dot = (
+        clsviz.search_test(similarity=name, store=tmp_path) for name in ("cosine", "dot")
+    )
+    assert list(tmp_path.rglob("*")) == []
+    assert cosine.fact("recall_at_10") == pytest.approx(0.643, abs=0.001)
+    assert dot.verdict == "Yes: by dot product, the shortest fifth takes 3.8 times its share."
+    assert dot.advice == "Normalise your vectors: recall rises from 38% to 65%."
+
+
 def test_mean_pooled_vectors_are_a_fix_of_others(frame: pd.DataFrame, options) -> None:
     mean = clsviz.search_test(corpus=frame, column="text", **options)
     other = clsviz.search_test(corpus=frame, column="text", pooling="cls", **options)
