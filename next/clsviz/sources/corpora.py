@@ -1,5 +1,6 @@
 """Corpora: names, files and texts in memory become tables of sentences."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -43,6 +44,7 @@ DOUBTS: Final = {
     "damaged": f"Damaged characters, which are read as {text_files.DAMAGED}: {{:,}}.",
     "ragged": "Rows with fewer or more fields than the header, a surplus read with the last: {:,}.",
     "unclosed": "Quotation marks that are never closed, and are read as part of a text: {:,}.",
+    "escapes": "Rows with marks after a backslash, which is read as part of a text: {:,}.",
     "doubtful": "Texts in quotation marks over lines that could be rows; is a mark missing? {:,}.",
 }
 """Caveats about what is counted while a file is read."""
@@ -172,27 +174,28 @@ def _open_copy(path: Path, key: str) -> tuple[pa.Table, dict[str, Any]] | None:
         status = text_files.check_file(path)
     except CorpusError:
         return None
-    return _map_copy(path, key, status.st_mtime_ns, status.st_ino)
+    with contextlib.suppress(OSError):
+        os.utime(path)  # so that those that nobody opens are known
+    try:
+        return _map_copy(path, key, status.st_ino)
+    except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
+        return None
 
 
 @lru_cache(maxsize=8)
-def _map_copy(
-    path: Path, key: str, modified: int, inode: int
-) -> tuple[pa.Table, dict[str, Any]] | None:
-    """modified, inode: so that a copy that was replaced is opened again."""
-    try:
-        # Only our own file is mapped: one that others truncate would kill the process.
-        reader = pa.ipc.open_file(pa.memory_map(str(path)))
-        end = reader.get_batch_with_custom_metadata(reader.num_record_batches - 1)
-        about = json.loads(end.custom_metadata[b"clsviz"])
-        table = reader.read_all()
-        table.validate(full=True)
-        digest = Fingerprint()
-        digest.add(table["sentence"])
-        is_sound = (about["key"], about["fingerprint"]) == (key, str(digest))
-    except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
-        return None
-    return (table, about) if is_sound else None
+def _map_copy(path: Path, key: str, inode: int) -> tuple[pa.Table, dict[str, Any]]:
+    """inode: so that a copy that was replaced is opened again; its number is free no sooner."""
+    # Only our own file is mapped: one that others truncate would kill the process.
+    reader = pa.ipc.open_file(pa.memory_map(str(path)))
+    end = reader.get_batch_with_custom_metadata(reader.num_record_batches - 1)
+    about = json.loads(end.custom_metadata[b"clsviz"])
+    table = reader.read_all()
+    table.validate(full=True)
+    digest = Fingerprint()
+    digest.add(table["sentence"])
+    if (about["key"], about["fingerprint"]) != (key, str(digest)):
+        raise ValueError("The copy is damaged, or of another corpus.")
+    return table, about
 
 
 def _write_copy(path: Path, key: str, plan: "Plan", name: str, progress: Progress) -> None:
@@ -214,16 +217,19 @@ def _write_copy(path: Path, key: str, plan: "Plan", name: str, progress: Progres
 def from_texts(texts: Any, experiment: Experiment) -> Corpus:
     """The corpus of texts in memory, in their order, with a column `index`.
 
-    texts: strings, or a Series, DataFrame or Dataset, whose column the experiment may name. The
-    index is that of pandas, else the position. Raises CorpusError where they are no texts.
+    texts: strings, or what holds columns or rows of them: what pandas and datasets have, a dict of
+    lists, dicts; the experiment may name a column and a split. The index is that of pandas, else
+    the position. Raises CorpusError where they are no texts.
     """
-    _refuse(experiment, "configuration", "split", "encoding")
-    table, index = in_memory.table_of(texts)
+    _refuse(experiment, "configuration", "encoding")
+    table, index = in_memory.table_of(texts, experiment.split)
     plan = make_plan(in_memory.InMemory(table), "your texts", experiment)
     extras = [name for name in plan.extras if name != in_memory.POSITION]
     plan = replace(plan, extras=(in_memory.POSITION, *extras))
+    columns = {name: table[name] for name in table.column_names}
+    columns[in_memory.POSITION] = pa.array(map(str, range(table.num_rows)), pa.string())
     doubts: Counter[str] = Counter()
-    cut = plan.sentences(table, doubts)
+    cut = plan.sentences(pa.table(columns), doubts)
     if not cut.num_rows:
         raise CorpusError("The texts are all empty.", "Give some with words in them.")
     digest = Fingerprint()

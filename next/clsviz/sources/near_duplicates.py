@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -12,8 +13,8 @@ from numpy.typing import NDArray
 LEAST_SHARED: Final = 0.9
 """Jaccard similarity of the pairs of neighbouring words of near-duplicates, at least.
 
-One word in 37 may differ. With less, sentences from a template, which differ in one word, would be
-near-duplicates of each other.
+A pair that repeats counts as often as it does. One word in 37 may differ. With less, sentences from
+a template, which differ in one word, would be near-duplicates of each other.
 """
 
 MOST_COMPARED: Final = 20_000
@@ -29,12 +30,12 @@ def near_duplicates(sentences: Sequence[str]) -> NDArray[np.intp]:
 
     Each sentence of a cluster is near to its first, not only to some other: else the sentences of a
     template would form chains. Two are near if they have the same words in the same order, up to
-    case, accents, punctuation and digits, or if their pairs of neighbouring words, with the
-    beginning and the end, have a Jaccard similarity of `LEAST_SHARED`.
+    case, accents, punctuation and the digits of numbers between words, or if their pairs of
+    neighbouring words, with the beginning and the end, have a Jaccard similarity of `LEAST_SHARED`.
     """
     numbers: dict[tuple[str, ...], int] = {}
     head = [numbers.setdefault(_words(text), len(numbers)) for text in sentences[:MOST_COMPARED]]
-    labels = _first_of_each([sorted(set(pairwise(("", *words, "")))) for words in numbers])[head]
+    labels = _first_of_each([list(_pairs(words)) for words in numbers])[head]
     copies: dict[str, int] = {}
     for text, label in zip(sentences, labels.tolist(), strict=False):
         copies.setdefault(_folded(text), label)
@@ -51,15 +52,27 @@ def _folded(sentence: str) -> str:
 
 
 def _words(sentence: str) -> tuple[str, ...]:
-    """The words without case and accents, numbers as 0; a sentence without words as it is."""
+    """The words without case and accents; numbers are 0 next to words of another kind.
+
+    A sentence without words is one word.
+    """
     text = _folded(sentence)
     if not text.isascii():
         letters = unicodedata.normalize("NFKD", text)
         text = "".join(letter for letter in letters if not unicodedata.combining(letter))
-    return tuple(re.findall(r"\w+", NUMBER.sub("0", text))) or (text,)
+    words = tuple(re.findall(r"\w+", NUMBER.sub("0", text)))
+    return words if set(words) - {"0"} else tuple(re.findall(r"\w+", text)) or (text,)
 
 
-def _first_of_each(sets: Sequence[Sequence[tuple[str, str]]]) -> NDArray[np.intp]:
+def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str, int]]:
+    """The pairs of neighbouring words, each with the number of equal ones before it."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for pair in pairwise(("", *words, "")):
+        yield *pair, counts[pair]
+        counts[pair] += 1
+
+
+def _first_of_each(sets: Sequence[Sequence[tuple[str, str, int]]]) -> NDArray[np.intp]:
     """The first of the cluster of each set: intp (n,).
 
     A set that is near to another shares at least one of its rarest elements with it, as many as may
@@ -67,7 +80,7 @@ def _first_of_each(sets: Sequence[Sequence[tuple[str, str]]]) -> NDArray[np.intp
     """
     from scipy.sparse import csr_array
 
-    columns: dict[tuple[str, str], int] = {}
+    columns: dict[tuple[str, str, int], int] = {}
     indices = np.array(
         [columns.setdefault(pair, len(columns)) for row in sets for pair in row], int
     )

@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 
 from clsviz.errors import CorpusError, SettingError, quote
 from clsviz.progress import Progress, silent
-from clsviz.sources import csv_records, text_files
+from clsviz.sources import text_files
+from clsviz.sources.csv_records import SAMPLE_LINES, Layout, Records, find_layout
 from clsviz.sources.sentences import paragraphs
 from clsviz.sources.text_files import TextFile
 
@@ -26,9 +27,10 @@ SUFFIXES: Final = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parqu
 BATCH_ROWS: Final = 10_000
 BATCH_CHARACTERS: Final = 16 * 2**20
 MOST_COLUMNS: Final = 1000
+MOST_EXAMPLES: Final = 4
 
-LARGEST_ARRAY: Final = 512 * 2**20
-"""Characters of a JSON array, which is in memory as one."""
+LARGEST_DOCUMENT: Final = 512 * 2**20
+"""Characters of a JSON value over many lines, which is in memory as one."""
 
 LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -83,18 +85,27 @@ class Column:
     """Counts of a column.
 
     n_texts, n_with_letters, n_characters: texts that are not blank, and characters in all of them.
-    longest: characters of the longest value of any kind.
+    n_with_spaces, n_repeated: texts with white space inside, and those that come up again soon.
+    longest: characters of the longest value of any kind. example: the first one.
     """
 
     n_texts: int = 0
     n_with_letters: int = 0
     n_characters: int = 0
+    n_with_spaces: int = 0
+    n_repeated: int = 0
     longest: int = 0
+    example: str = ""
 
     @property
     def mean_length(self) -> float:
         """Characters of a text."""
         return self.n_characters / max(1, self.n_texts)
+
+    @property
+    def holds_labels(self) -> bool:
+        """True if most values repeat, and hardly any has two words."""
+        return 2 * self.n_repeated > self.n_texts and 10 * self.n_with_spaces < self.n_texts
 
 
 def survey(batches: Iterable[pa.Table]) -> dict[str, Column]:
@@ -105,12 +116,17 @@ def survey(batches: Iterable[pa.Table]) -> dict[str, Column]:
             column = columns.setdefault(name, Column())
             lengths = pc.utf8_length(values)
             column.longest = max(column.longest, pc.max(lengths).as_py() or 0)
+            column.example = column.example or str(next(iter(values.drop_null()), ""))
             if pa.types.is_large_string(values.type):
                 is_text = pc.invert(is_blank(values))
                 column.n_texts += pc.sum(is_text).as_py() or 0
                 column.n_characters += pc.sum(lengths.filter(is_text)).as_py() or 0
                 has_letters = pc.match_substring_regex(values, r"\p{L}")
                 column.n_with_letters += pc.sum(has_letters).as_py() or 0
+                has_spaces = pc.match_substring_regex(values, r"\S\s+\S")
+                column.n_with_spaces += pc.sum(has_spaces).as_py() or 0
+                texts = values.filter(is_text)
+                column.n_repeated += len(texts) - pc.count_distinct(texts).as_py()
         if len(columns) > MOST_COLUMNS:
             reason = f"The file has over {MOST_COLUMNS:,} columns."
             raise CorpusError(reason, "Leave some out.")
@@ -123,12 +139,15 @@ def is_blank(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def text_columns(columns: Mapping[str, Column]) -> list[str]:
-    """Names of the columns that hold text, likeliest first: by known names, then by mean length."""
+    """Names of the columns that hold text, likeliest first: by known names, then by mean length.
 
-    def rank(name: str) -> tuple[int, float]:
+    Columns of labels come last.
+    """
+
+    def rank(name: str) -> tuple[bool, int, float]:
         known = name.strip().casefold()
         place = KNOWN_NAMES.index(known) if known in KNOWN_NAMES else len(KNOWN_NAMES)
-        return place, -columns[name].mean_length
+        return columns[name].holds_labels, place, -columns[name].mean_length
 
     names = [name for name, column in columns.items() if 2 * column.n_with_letters > column.n_texts]
     return sorted(filter(str.isprintable, names), key=rank)
@@ -138,13 +157,18 @@ def choose_column(columns: Mapping[str, Column], column: str, name: str) -> str:
     """The column that is named, or else the likeliest; `name` is that of the file.
 
     Texts alone are in a column without a name. Raises SettingError where the named one holds no
-    text, CorpusError where none does.
+    text, CorpusError where none does, or only labels.
     """
     if column in columns and (columns[column].n_with_letters or not column):
         return column
     names = text_columns(columns)
-    if not names:
+    if not columns:
         raise text_files.no_text(name)
+    if not names or (not column and len(columns) > 1 and columns[names[0]].holds_labels):
+        some = list(columns.items())[:MOST_EXAMPLES]
+        holds = ", ".join(f"{quote(key)} holds {quote(about.example[:40])}" for key, about in some)
+        reason = f"No column of {quote(name)} is likely to hold texts: {holds}."
+        raise CorpusError(reason, "Name a column, or write texts as strings in one.")
     if column:
         choice = f"Choose {' or '.join(map(quote, names[:12]))}." if any(names) else "Leave it out."
         raise SettingError(f"{quote(name)} has no column {quote(column)} that holds text.", choice)
@@ -160,36 +184,34 @@ class Lines:
 
     def batches(self, doubts: Counter[str], progress: Progress = silent) -> Iterator[pa.Table]:
         """The rows, in a column without a name."""
-        lines = ([line.removesuffix("\r") for line in some] for some in self.text.lines(progress))
+        lines = ([line.rstrip("\r\n") for line in some] for some in self.text.lines(progress))
         for texts in paragraphs(lines) if self.is_joined else lines:
             filled = [text for text in texts if text and not text.isspace()]
             yield pa.table({"": pa.array(filled, pa.large_string())})
 
     def beginning(self) -> list[str]:
         """The first lines of the file."""
-        return [line.removesuffix("\r") for line in next(self.text.lines())]
+        return [line.rstrip("\r\n") for line in next(self.text.lines())]
 
 
 @dataclass(frozen=True)
 class Csv:
-    """Fields between delimiters, below a header; n_above: records above it."""
+    """Fields between delimiters, below a header."""
 
     text: TextFile
-    delimiter: str
-    header: tuple[str, ...]
-    n_above: int
+    layout: Layout
 
     def batches(self, doubts: Counter[str], progress: Progress = silent) -> Iterator[pa.Table]:
         """The rows; fields beyond the last one belong to it, as those of a text with commas."""
-        n = len(self.header)
+        delimiter, n = self.layout.delimiter, len(self.layout.header)
         lines = itertools.chain.from_iterable(self.text.lines(progress))
-        records = csv_records.Records(lines, self.delimiter, n, doubts)
+        records = Records(lines, delimiter, n, doubts, self.layout.has_escapes)
         rows: list[list[str]] = []
         n_characters = 0
-        for row in itertools.islice(records, self.n_above + 1, None):
+        for row in itertools.islice(records, self.layout.n_above + 1, None):
             if len(row) != n:
                 doubts["ragged"] += 1
-                row = [*row[: n - 1], self.delimiter.join(row[n - 1 :])]
+                row = [*row[: n - 1], delimiter.join(row[n - 1 :])]
                 row += [""] * (n - len(row))
             rows.append(row)
             n_characters += sum(map(len, row))
@@ -201,20 +223,19 @@ class Csv:
 
     def _table(self, rows: list[list[str]]) -> pa.Table:
         columns = [pa.array(values, pa.large_string()) for values in zip(*rows, strict=True)]
-        return pa.table(columns, names=list(self.header))
+        return pa.table(columns, names=list(self.layout.header))
 
 
 def open_csv(text: TextFile, delimiter: str = "") -> Csv:
     """A CSV file with the delimiter, or with the one that separates its first rows most evenly."""
     lines = itertools.chain.from_iterable(text.lines())
-    sample = list(itertools.islice(filter(str.strip, lines), csv_records.SAMPLE_LINES))
-    layout = csv_records.find_layout(sample, delimiter)
-    return Csv(text, layout.delimiter, layout.header, layout.n_above)
+    sample = list(itertools.islice(filter(str.strip, lines), SAMPLE_LINES))
+    return Csv(text, find_layout(sample, delimiter))
 
 
 @dataclass(frozen=True)
 class Json:
-    """An array of objects or strings, or one of them a line."""
+    """Objects or strings, one a line or in an array, or an object of columns."""
 
     text: TextFile
 
@@ -226,9 +247,8 @@ class Json:
             yield pa.table({name: _texts([row.get(name) for row in some]) for name in names})
 
     def _rows(self, progress: Progress) -> Iterator[list[dict[str, Any]]]:
-        first = next(filter(str.strip, itertools.chain.from_iterable(self.text.lines())))
-        if first.lstrip().startswith("["):
-            yield self._array()
+        if self._is_one_value():
+            yield self._document()
             return
         n_lines = 0
         for lines in self.text.lines(progress):
@@ -236,26 +256,42 @@ class Json:
             yield [self._row(self._value(line, n), f"Line {n:,}") for n, line in filled]
             n_lines += len(lines)
 
-    def _array(self) -> list[dict[str, Any]]:
+    def _is_one_value(self) -> bool:
+        """True if no line but the last ends a value."""
         lines = itertools.chain.from_iterable(self.text.lines())
-        document = "\n".join(lines)
-        if len(document) > LARGEST_ARRAY:
-            reason = f"{quote(self.text.name)} is an array of over {LARGEST_ARRAY >> 20} MB."
+        first, *others = itertools.islice(filter(str.strip, map(str.strip, lines)), 2)
+        return not others or first[0] == "[" or (first[0] == "{" and first[-1] != "}")
+
+    def _document(self) -> list[dict[str, Any]]:
+        document = "".join(itertools.chain.from_iterable(self.text.lines()))
+        if len(document) > LARGEST_DOCUMENT:
+            reason = f"{quote(self.text.name)} is a value of over {LARGEST_DOCUMENT >> 20} MB."
             raise CorpusError(reason, "Write it as JSON lines: an object a line.")
-        values = enumerate(self._value(document, 1), 1)
-        return [self._row(value, f"Value {number:,}") for number, value in values]
+        content = self._value(document, 1)
+        if isinstance(content, dict):
+            columns = list(content.values())
+            if columns and all(isinstance(column, list) for column in columns):
+                rows = itertools.zip_longest(*columns)
+                content = [dict(zip(content, row, strict=True)) for row in rows]
+        values = content if isinstance(content, list) else [content]
+        return [self._row(value, f"Value {n:,}") for n, value in enumerate(values, 1)]
 
     def _value(self, text: str, line: int) -> Any:
         """The value of a JSON text that begins at a line."""
         try:
             return orjson.loads(text)
         except orjson.JSONDecodeError as error:
-            try:  # which takes NaN, and halves of characters
-                return json.loads(text)
-            except (ValueError, RecursionError):
-                place = f"Line {line + error.lineno - 1:,} of {quote(self.text.name)}"
-                reason = f"{place} is not valid JSON at its character {error.colno:,}."
-                raise CorpusError(reason, 'Write an object a line, as {"text": "…"}.') from None
+            place, at = line + error.lineno - 1, error.colno
+        try:  # Python takes NaN, and halves of characters.
+            return json.loads(text)
+        except RecursionError:
+            cause, remedy = "is nested too deeply", "Leave it out."
+        except json.JSONDecodeError:
+            cause = f"is not valid JSON at its character {at:,}"
+            remedy = 'Write an object a line, as {"text": "…"}.'
+        except ValueError:
+            cause, remedy = "holds a number of too many digits", "Write it as a string."
+        raise CorpusError(f"Line {place:,} of {quote(self.text.name)} {cause}.", remedy)
 
     def _row(self, value: Any, place: str) -> dict[str, Any]:
         row: Any = {"": value} if isinstance(value, str) else value

@@ -2,6 +2,7 @@
 
 import codecs
 import gzip
+import io
 import itertools
 import os
 import re
@@ -37,12 +38,14 @@ BOMS: Final = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 
+ESCAPES: Final = {b"\x1b$@": "iso2022_jp", b"\x1b$B": "iso2022_jp", b"\x1b$)C": "iso2022_kr"}
+"""Beginnings of letters that are written in bytes of ASCII."""
+
 
 @dataclass(frozen=True)
 class TextFile:
     """A file of text.
 
-    newline: the end of its lines; a carriage return before it is part of a line.
     n_damaged: characters that are not in the encoding, and are read as �.
     is_guess: the bytes make sense in other encodings too.
     """
@@ -50,15 +53,18 @@ class TextFile:
     path: Path
     name: str
     encoding: str
-    newline: str
     n_damaged: int
     is_guess: bool
 
     def lines(self, progress: Progress = silent) -> Iterator[list[str]]:
-        """The lines without their ends, some at a time; raises CorpusError if one is too long."""
+        r"""The lines with their ends, \n, \r\n or \r, some at a time.
+
+        Raises CorpusError where one is too long.
+        """
         rest, n_lines = "", 0
         for text in decoded(self.path, self.name, self.encoding, progress):
-            *lines, rest = (rest + text).split(self.newline)
+            lines = list(io.StringIO(rest + text, newline=""))
+            rest = lines.pop() if lines and not lines[-1].endswith("\n") else ""
             n_lines += len(lines)
             if len(rest) > LONGEST_LINE:
                 place = f"Line {n_lines + 1:,} of {quote(self.name)}"
@@ -71,25 +77,25 @@ class TextFile:
 def open_text(path: Path, name: str, encoding: str = "", progress: Progress = silent) -> TextFile:
     """A file of text in `encoding`, or else in the likeliest.
 
-    Raises CorpusError where it holds no text, SettingError where Python does not know the encoding.
+    Raises CorpusError where it holds no text, SettingError where it is not in the encoding.
     """
-    is_guess = False
+    is_guess, is_set = False, bool(encoding)
     if encoding:
         check_encoding(encoding)
     else:
         encoding, is_guess = _find_encoding(path, name, progress)
     n_characters = n_controls = n_damaged = 0
-    newline = "\r"
     for text in decoded(path, name, encoding, progress):
         n_characters += len(text.strip())
         n_controls += len(CONTROLS.findall(text))
         n_damaged += text.count(DAMAGED)
-        newline = "\n" if "\n" in text else newline
     if n_characters == n_controls:
         raise no_text(name)
+    if n_damaged:
+        n_damaged -= _n_replacements(path, name, encoding)
     if n_controls + n_damaged > n_characters / 10:
-        raise CorpusError(f"{quote(name)} is not a file of text.", "Choose one, or its encoding.")
-    return TextFile(path, name, encoding, newline, n_damaged, is_guess)
+        raise _not_in(encoding, name) if is_set else _not_text(name)
+    return TextFile(path, name, encoding, n_damaged, is_guess)
 
 
 def check_encoding(encoding: str) -> None:
@@ -136,15 +142,29 @@ def chunks(path: Path, name: str, progress: Progress = silent) -> Iterator[bytes
         raise unreadable(name, error) from None
 
 
-def decoded(path: Path, name: str, encoding: str, progress: Progress = silent) -> Iterator[str]:
-    """The text of a file, with � where it is not in the encoding, and no byte order mark."""
-    decoder = codecs.getincrementaldecoder(encoding)("replace")
+def decoded(
+    path: Path, name: str, encoding: str, progress: Progress = silent, errors: str = "replace"
+) -> Iterator[str]:
+    """The text of a file without a byte order mark, and with � where it is not in the encoding.
+
+    Raises SettingError where the encoding cannot do that.
+    """
+    decoder = codecs.getincrementaldecoder(encoding)(errors)
     is_first = True
     for chunk in itertools.chain(chunks(path, name, progress), [b""]):
-        text = decoder.decode(chunk, final=not chunk)
+        try:
+            text = decoder.decode(chunk, final=not chunk)
+        except Exception:  # codecs raise what they like
+            raise _not_in(encoding, name) from None
         if text and is_first:
             text, is_first = text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}"), False
         yield text
+
+
+def _n_replacements(path: Path, name: str, encoding: str) -> int:
+    """The number of � that are in the file itself."""
+    texts = decoded(path, name, encoding, errors="ignore")
+    return sum(text.count(DAMAGED) for text in texts)
 
 
 def check_size(n_bytes: int, file_size: int, name: str) -> None:
@@ -169,6 +189,15 @@ def no_text(name: str) -> CorpusError:
     return CorpusError(f"{quote(name)} holds no text.", remedy)
 
 
+def _not_text(name: str) -> CorpusError:
+    return CorpusError(f"{quote(name)} is not a file of text.", "Choose one, or its encoding.")
+
+
+def _not_in(encoding: str, name: str) -> SettingError:
+    reason = f"{quote(name)} is not text in the encoding {quote(encoding)}."
+    return SettingError(reason, "Set another one, or leave it out.")
+
+
 def _find_encoding(path: Path, name: str, progress: Progress) -> tuple[str, bool]:
     """The likeliest encoding of a file, and whether it is a guess.
 
@@ -178,13 +207,16 @@ def _find_encoding(path: Path, name: str, progress: Progress) -> tuple[str, bool
     for bom, encoding in BOMS.items():
         if head.startswith(bom):
             return encoding, False
-    if head.count(0) > len(head) / 20:
+    has_wide_ends = b"\n\0" in head or b"\0\n" in head
+    if head.count(0) > len(head) / (100 if has_wide_ends else 20):
         return _wide_encoding(head, name), True
     n_valid = n_damaged = 0
+    escape = b""
     sample, rest = b"", b""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     for chunk in itertools.chain(chunks(path, name, progress), [b""]):
         text = decoder.decode(chunk, final=not chunk)
+        escape = escape or next((sign for sign in ESCAPES if sign in chunk), b"")
         n_damaged += text.count(DAMAGED)
         n_valid += sum(map(len, re.findall(r"[^\0-\x7f�]+", text)))
         if n_damaged and len(sample) < SAMPLE_BYTES:
@@ -192,6 +224,10 @@ def _find_encoding(path: Path, name: str, progress: Progress) -> tuple[str, bool
             ended = lines[:-1] if chunk and len(lines) > 1 else lines
             sample += b"\n".join(line for line in ended if not line.isascii()) + b"\n"
         rest = chunk[chunk.rfind(b"\n") + 1 :]
+    if escape and not n_valid and not n_damaged:
+        return ESCAPES[escape], False
+    if n_damaged:
+        n_damaged -= _n_replacements(path, name, "utf-8")
     if 2 * n_damaged <= n_valid:
         return "utf-8", False
     sample = re.sub(
@@ -202,15 +238,14 @@ def _find_encoding(path: Path, name: str, progress: Progress) -> tuple[str, bool
 
 
 def _wide_encoding(head: bytes, name: str) -> str:
-    """UTF-16 or UTF-32 without a byte order mark, by the places of the zeros of ASCII in it."""
-    n_zeros = [head[at::4].count(0) for at in range(4)]
-    places = tuple(n > len(head) / 8 for n in n_zeros)
-    encodings = {
-        (False, True, True, True): "utf-32-le",
-        (True, True, True, False): "utf-32-be",
-        (False, True, False, True): "utf-16-le",
-        (True, False, True, False): "utf-16-be",
-    }
-    if places not in encodings:
-        raise CorpusError(f"{quote(name)} is not a file of text.", "Choose one, or its encoding.")
-    return encodings[places]
+    """UTF-16 or UTF-32 without a byte order mark, by the places of the zeros in it."""
+    first, second, third, last = (head[at::4].count(0) for at in range(4))
+    if min(first, second) > 4 * max(1, last):
+        return "utf-32-be"
+    if min(third, last) > 4 * max(1, first):
+        return "utf-32-le"
+    if first + third > 4 * (second + last):
+        return "utf-16-be"
+    if second + last > 4 * (first + third):
+        return "utf-16-le"
+    raise _not_text(name)

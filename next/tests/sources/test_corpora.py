@@ -1,5 +1,6 @@
 """Corpora by name, their copies in the store, texts in memory, and samples."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -19,6 +20,9 @@ from clsviz.sources.sampling import draw, sample_of
 from .conftest import texts
 
 MIXED = ["one two", "", "  three ", None]
+DATASET = datasets.Dataset.from_dict(
+    {"n": [1, 2], "note": ["a longer note", "b"], "text": ["one two", "three"]}
+)
 
 
 @pytest.mark.parametrize("name", corpora.SHIPPED)
@@ -79,6 +83,16 @@ def test_a_file_is_read_once_and_again_when_it_changes(
     assert first.fingerprint == second.fingerprint != third.fingerprint
 
 
+def test_opening_a_corpus_renews_the_time_of_its_copy(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("One\nTwo\n")
+    experiment = Experiment(corpus=str(tmp_path / "a.txt"))
+    corpora.open_corpus(experiment, tmp_path)
+    (copy,) = (tmp_path / "corpora").iterdir()
+    os.utime(copy, (0, 0))
+    corpora.open_corpus(experiment, tmp_path)
+    assert copy.stat().st_mtime > 0
+
+
 @pytest.mark.parametrize("damage", ["cut", "filled", "swapped", "empty", "fifo"])
 def test_damaged_copies_are_made_again(tmp_path: Path, damage: str) -> None:
     path, other = tmp_path / "a.txt", tmp_path / "b.txt"
@@ -116,11 +130,16 @@ def test_missing_files_and_pipes_are_refused(tmp_path: Path) -> None:
         ("a/b", False),
         ("a/b.csv", True),
         ("./a", True),
+        ("folder/name", False),
         ("upload-x", True),
         ("x" * 400, False),
     ],
 )
-def test_names_of_files_are_told_from_datasets(name: str, is_file: bool) -> None:
+def test_names_of_files_are_told_from_datasets(
+    name: str, is_file: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "folder" / "name").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
     assert corpora.is_file(name) is is_file
     assert corpora.is_on_hub(name) is (not is_file and name != "python-docs")
 
@@ -147,22 +166,48 @@ def test_texts_in_memory_keep_order_index_and_white_space(source: object, index:
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
-        ("one text", "single string"),
-        ({"train": ["a"]}, "choose a split, such as “train”"),
-        (
-            datasets.DatasetDict({"test": datasets.Dataset.from_dict({"a": ["b"]})}),
-            "choose a split",
-        ),
+        ("one text", "single value, of type str"),
+        (5, "single value, of type int"),
+        (None, "single value, of type NoneType"),
+        ({"a": ["b"], "c": ["d", "e"]}, "different lengths"),
+        (datasets.DatasetDict({"a": DATASET, "b": DATASET}), "Set split to “a” or “b”"),
+        (datasets.Dataset.from_dict({"tokens": [["a", "b"]]}), "“tokens”"),
         (["a", 3], "Text 1, .*of type int"),
         (["a", "\ud83d"], "Text 1, .*surrogate"),
         ([], "empty"),
         (["", " "], "empty"),
-        (pd.DataFrame({"n": [1, 2]}), "no text"),
+        (pd.DataFrame({"n": [1, 2]}), "“n” holds “1”"),
     ],
 )
 def test_what_is_no_list_of_texts_is_refused(source: object, reason: str) -> None:
     with pytest.raises(CorpusError, match=f"(?i){reason}"):
         corpora.from_texts(source, Experiment())
+
+
+@pytest.mark.parametrize(
+    ("source", "settings"),
+    [
+        (DATASET, {}),
+        (DATASET.to_iterable_dataset(), {}),
+        (DATASET.to_dict(), {"column": "text"}),
+        (DATASET.to_list(), {}),
+        (datasets.DatasetDict({"train": DATASET}), {}),
+        (datasets.DatasetDict({"train": DATASET, "test": DATASET}), {"split": "train"}),
+        (datasets.IterableDatasetDict({"train": DATASET.to_iterable_dataset()}), {}),
+    ],
+    ids=itertools.count(),
+)
+def test_columns_in_memory_are_heeded(source: object, settings: dict[str, str]) -> None:
+    corpus = corpora.from_texts(source, Experiment(**settings))
+    assert (corpus.reading.column, texts(corpus)) == ("text", ["one two", "three"])
+    other = corpora.from_texts(source, Experiment(**{**settings, "column": "note"}))
+    assert (other.reading.column, texts(other)) == ("note", ["a longer note", "b"])
+
+
+@pytest.mark.parametrize("source", [["a"], DATASET, datasets.DatasetDict({"train": DATASET})])
+def test_splits_that_texts_in_memory_lack_are_refused(source: object) -> None:
+    with pytest.raises(SettingError, match="“test”"):
+        corpora.from_texts(source, Experiment(split="test"))
 
 
 def test_a_larger_sample_begins_with_the_smaller_one(tmp_path: Path) -> None:

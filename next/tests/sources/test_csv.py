@@ -4,18 +4,26 @@ import csv
 import io
 import re
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clsviz.errors import SettingError
+from clsviz.errors import CorpusError, SettingError
 from clsviz.sources.csv_records import Records, find_layout
 
 from .conftest import Read, texts
 
 UNQUOTED = [f"{n},text number {n}" for n in range(1000)]
 QUOTED = [f'"{n}","text number {n}, at ease"' for n in range(1000)]
+
+
+FOURS = ["one; two, yes", "four; five, no"]
+
+
+def lines_of(text: str) -> list[str]:
+    return list(io.StringIO(text, newline=""))
 
 
 def table(lines: list[str], changes: dict[int, str], header: str = "id,text") -> str:
@@ -63,22 +71,34 @@ def test_two_lines_that_may_be_one_text_are_doubtful(read: Read) -> None:
     assert corpus.reading.caveats[0].endswith("is a mark missing? 1.")
 
 
-fields = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=8)
+fields = st.text(st.characters(codec="utf-8"), max_size=8)
 
 
-@given(st.lists(st.tuples(fields, fields), min_size=1), st.sampled_from(",;\t|"))
-def test_tables_written_by_pythons_csv_come_back(rows: list[tuple[str, str]], mark: str) -> None:
+DOUBLED = {"doublequote": True}
+ESCAPED = {"doublequote": False, "escapechar": "\\"}
+
+
+@given(
+    st.lists(st.tuples(fields, fields), min_size=1),
+    st.sampled_from(",;\t|"),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.sampled_from([DOUBLED, ESCAPED]),
+)
+def test_tables_written_by_pythons_csv_come_back(
+    rows: list[tuple[str, str]], mark: str, end: str, marks: dict[str, Any]
+) -> None:
     file = io.StringIO()
-    csv.writer(file, delimiter=mark, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(rows)
+    options = {"delimiter": mark, "lineterminator": end, "quoting": csv.QUOTE_ALL}
+    csv.writer(file, **options, **marks).writerows(rows)
     doubts: Counter[str] = Counter()
-    records = Records(file.getvalue().removesuffix("\n").split("\n"), mark, 0, doubts)
+    records = Records(lines_of(file.getvalue()), mark, 0, doubts, marks == ESCAPED)
     assert list(records) == [list(row) for row in rows if "".join(row).strip()]
-    assert not doubts
+    assert not doubts.total()
 
 
 @given(st.text(st.sampled_from('ab,"\n'), max_size=60))
 def test_no_letter_of_any_text_is_lost(text: str) -> None:
-    records = Records(text.split("\n"), ",", 2, Counter())
+    records = Records(lines_of(text), ",", 2, Counter())
     letters = re.findall("[ab]", text)
     assert re.findall("[ab]", "".join(map("".join, records))) == letters
 
@@ -98,6 +118,12 @@ def test_no_letter_of_any_text_is_lost(text: str) -> None:
         ("id,text\n1,one, two\n\n2,four", "text", ["one, two", "four"]),
         (",text\r\n1,one \r\n2,four\r\n", "text", ["one ", "four"]),
         ("id,text\r1,one\r2,four", "text", ["one", "four"]),
+        ("id,text\r1,one\r2,four\n", "text", ["one", "four"]),
+        ("id,text\r1,one\r\n2,two\n3,three\r", "text", ["one", "two", "three"]),
+        ('id,text\r1,"o\rne"\r2,"o\nne\r\n"\n', "text", ["o\rne", "o\nne\r\n"]),
+        ('id, text\n1, "one; two, yes"\n2, "four; five, no"', "text", FOURS),
+        ('id, text\n1, "one"\n2, "four"', "text", ["one", "four"]),
+        ('id,text\n1,"\\"so\\", he said"\n2,"a\n\\"b\\""', "text", ['"so", he said', 'a\n"b"']),
         ("id,text\n1,o\0ne\n2,four", "text", ["o\0ne", "four"]),
         ("text,text\none,x\ntwo,y", "text", ["one", "two"]),
     ],
@@ -111,6 +137,20 @@ def test_rows_of_other_widths_are_counted(read: Read) -> None:
     corpus = read("a.csv", "id,text\n1,one\n2\n3,four, five\n4,six")
     assert texts(corpus) == ["one", "four, five", "six"]
     assert [caveat[-3:] for caveat in corpus.reading.caveats] == [" 1.", " 2."]
+
+
+def test_late_marks_after_backslashes_are_counted(read: Read) -> None:
+    corpus = read("a.csv", table(UNQUOTED, {900: '900,"an \\"odd\\" mark"'}))
+    assert corpus.reading.caveats[0].endswith(" a text: 1.")
+
+
+def test_a_column_of_labels_does_not_win_by_its_name(read: Read) -> None:
+    rows = [f"GUM_{n // 5},note {n} about it" for n in range(20)]
+    assert read("a.csv", "\n".join(["document,notes", *rows])).reading.column == "notes"
+    labels = "\n".join(["document,n", *(f"GUM_{n // 5},{n}" for n in range(20))])
+    with pytest.raises(CorpusError, match="“document” holds “GUM_0”"):
+        read("b.csv", labels)
+    assert len(texts(read("b.csv", labels, column="document"))) == 20
 
 
 def test_a_column_that_begins_empty_is_taken(read: Read) -> None:

@@ -54,6 +54,25 @@ def test_a_setting_overrules_the_guess(read: Read) -> None:
     assert corpus.reading.caveats == ()
 
 
+@pytest.mark.parametrize("encoding", ["iso2022_jp", "iso2022_kr"])
+def test_letters_in_bytes_of_ascii_are_recognised(read: Read, encoding: str) -> None:
+    text = TEXTS["shift_jis" if encoding == "iso2022_jp" else "euc_kr"]
+    corpus = read("seven_bits.txt", text.encode(encoding))
+    assert (texts(corpus), corpus.reading.encoding) == (text.split("\n"), encoding)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le"])
+@pytest.mark.parametrize("language", ["cp1251", "gb18030"])
+def test_zeros_tell_wide_encodings_of_any_letters(read: Read, language: str, encoding: str) -> None:
+    assert texts(read("a.txt", TEXTS[language].encode(encoding))) == TEXTS[language].split("\n")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "punycode", "utf-16-le", "utf-7"])
+def test_encodings_that_a_file_is_not_in_are_refused(read: Read, encoding: str) -> None:
+    with pytest.raises(SettingError, match=encoding):
+        read("a.csv", "id,text\n1,Grüße\n".encode("cp1252"), encoding=encoding)
+
+
 @pytest.mark.parametrize("encoding", ["klingon", "hex", "rot13"])
 def test_encodings_that_python_lacks_are_refused(read: Read, encoding: str) -> None:
     with pytest.raises(SettingError, match=encoding):
@@ -65,6 +84,14 @@ def test_damaged_utf8_stays_utf8_and_is_counted(read: Read) -> None:
     assert texts(corpus) == ["zwölf Boxkämpfer"] * 4 + ["bad �"]
     assert corpus.reading.encoding == "utf-8"
     assert corpus.reading.caveats == ("Damaged characters, which are read as �: 1.",)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv"])
+@pytest.mark.parametrize("text", ["a lost � letter", "é � kept"])
+def test_replacement_characters_of_the_file_are_no_damage(read: Read, name: str, text: str) -> None:
+    corpus = read(name, f"text\n{text}\n")
+    assert texts(corpus)[-1] == text
+    assert (corpus.reading.encoding, corpus.reading.caveats) == ("utf-8", ())
 
 
 def test_gzip_is_unpacked_and_a_cut_file_refused(read: Read) -> None:

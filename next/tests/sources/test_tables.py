@@ -1,6 +1,7 @@
 """JSON and Parquet."""
 
 import io
+import itertools
 import json
 from collections import Counter
 
@@ -34,6 +35,9 @@ def parquet(table: pa.Table, **options: object) -> bytes:
         ("a.json", json.dumps([{"text": text, "n": 1} for text in CODE], indent=1)),
         ("a.jsonl", "\n".join(json.dumps({"text": text}) for text in CODE)),
         ("a.ndjson", "\n\n".join(map(json.dumps, CODE)) + "\n"),
+        ("a.jsonl", "\r".join(json.dumps({"text": text}) for text in CODE)),
+        ("a.json", json.dumps({"n": [1, 2, 3, 4], "text": CODE})),
+        ("a.json", json.dumps({"n": [1, 2, 3, 4], "text": CODE}, indent=1)),
         ("a.parquet", parquet(pa.table({"n": range(4), "text": CODE}))),
         ("a.parquet", parquet(pa.table({"text": pa.array(CODE).dictionary_encode()}))),
         ("a.parquet", parquet(pa.table({"text": pa.array(CODE, pa.string_view())}))),
@@ -53,9 +57,13 @@ def test_texts_are_measured_as_given(read: Read, name: str, content: bytes | str
         ("a.json", '["a",\n"b"\n"c"]', "Line 3 .*not valid JSON"),
         ("a.jsonl", '{"text": "a"}\n[1]', "Line 2 .*neither"),
         ("a.json", '["a", 1]', "Value 2 .*neither"),
-        ("a.jsonl", "[" * 100_000, "Line 1 .*not valid JSON"),
-        ("a.jsonl", '{"n": 1}', "no text"),
+        ("a.jsonl", '"a"\n' + "[" * 100_000, "Line 2 .*nested too deeply"),
+        ("a.jsonl", f'{{"text": "a", "n": {"9" * 5000}}}', "Line 1 .*too many digits"),
+        ("a.jsonl", '{"n": 1}', "“n” holds “1”"),
+        ("a.jsonl", '{"m": {"text": "a"}}', "“m” holds “{.*a"),
+        ("a.json", '{\n"data": [{"text": "a"}]}', "“data” holds “{.*a"),
     ],
+    ids=itertools.count(),
 )
 def test_errors_of_json_name_the_place_and_the_cause(
     read: Read, name: str, content: str, place: str
@@ -73,7 +81,7 @@ def test_json_written_by_python_comes_back(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "python.jsonl"
     path.write_text("\n".join(map(json.dumps, [*rows, {"a": "end"}])))
-    batches = Json(TextFile(path, path.name, "utf-8", "\n", 0, False)).batches(Counter())
+    batches = Json(TextFile(path, path.name, "utf-8", 0, False)).batches(Counter())
     read = [row for batch in batches for row in batch.to_pylist()]
     for row, expected in zip(read, rows, strict=False):
         assert {k: v for k, v in row.items() if v is not None} == {
