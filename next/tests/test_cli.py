@@ -107,3 +107,16 @@ def test_the_command_of_a_result_repeats_it(run, corpus_file: Path, tiny_model: 
     names = api.Experiment.__dataclass_fields__
     assert {name: first[name] for name in names} == {name: again[name] for name in names}
     assert first["r_squared"] == pytest.approx(again["r_squared"], rel=1e-3)
+
+
+def test_random_weights_come_by_a_flag(run, tmp_path: Path) -> None:
+    words = ["probe", "--store", str(tmp_path / "store"), "--json"]
+    assert json.loads(run(*words, is_whole=True)[1])["random_weights"] is None
+    answer = json.loads(run(*words, "--random-weights", is_whole=True)[1])
+    assert [row["layer"] for row in answer["random_weights"]] == list(range(7))
+    assert not (tmp_path / "store").exists()  # the default view is shipped
+
+
+def test_a_link_keeps_the_vector_sample_where_it_changes_the_answer(run, tmp_path: Path) -> None:
+    words = ["--store", str(tmp_path), "--query", "?probe_size=6000&seed=0"]
+    assert "probe_size is 6,000" in run("probe", *words, is_whole=True)[2]
