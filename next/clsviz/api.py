@@ -17,7 +17,8 @@ from clsviz.jobs.worker import InProcess
 from clsviz.measurements import Kind
 from clsviz.progress import Progress, silent
 from clsviz.results.norms import norms
-from clsviz.results.probes import SEEDS, Checks, Readings, probes
+from clsviz.results.own_vectors import measure as measure_vectors
+from clsviz.results.probes import SEEDS, UNCHECKED, Checks, Readings, probes
 from clsviz.results.probes import check as check_probe
 from clsviz.results.probes import find as find_readings
 from clsviz.results.probes import read as read_lengths
@@ -51,6 +52,7 @@ def measure(
     layer: int | None = None,
     pooling: Pooling = "cls",
     unit: Unit = "tokens",
+    vectors: str | Path | None = None,
     store: str | Path | None = None,
     progress: Progress = silent,
 ) -> Result:
@@ -58,6 +60,7 @@ def measure(
 
     corpus: a name, or sentences: a list, a pandas Series or DataFrame, or a datasets Dataset.
     sample_size: 5,000 by default of a name, and all of sentences.
+    vectors: own ones, in the place of model and corpus: a .parquet or .npz of `text` and `vector`.
     store: the folder of what was measured before; by default `default_store()`.
     progress: called with what is done, of how much, and of what.
     The other settings are those of `Experiment`.
@@ -82,23 +85,26 @@ def measure(
         pooling=pooling,
         unit=unit,
     )
-    return measure_experiment(experiment, _texts(corpus), store, progress)
+    return measure_experiment(experiment, _texts(corpus), _path(vectors), store, progress)
 
 
 def measure_experiment(
     experiment: Experiment,
     texts: Any = None,
+    vectors: Path | None = None,
     store: str | Path | None = None,
     progress: Progress = silent,
 ) -> Result:
     """As `measure`, of settings in one value.
 
-    texts: sentences, which take the place of the corpus.
+    texts: sentences, which take the place of the corpus. vectors: own ones, in that of both.
     """
     if experiment.probe_size != Experiment.probe_size:
         reason = f"probe_size is {experiment.probe_size:,}, and norms take the whole sample."
         raise SettingError(reason, "Leave it out.")
     root = default_store() if store is None else Path(store)
+    if vectors is not None:
+        return measure_vectors(vectors, experiment, Results(root, SHIPPED))
     prepared = _prepare(experiment, texts, root, progress)
     measured = _measure(prepared, experiment, kind_of(experiment), root, progress)
     result = norms(measured, experiment, Results(root, SHIPPED))
@@ -287,14 +293,18 @@ def _experiment(
     *, corpus: Any, sample_size: int | Literal["all"] | None, **settings: Any
 ) -> Experiment:
     """The settings of a call, whose corpus may be sentences; raises SettingError."""
-    if isinstance(corpus, str):
-        return Experiment(corpus=corpus, sample_size=sample_size or 5000, **settings)
-    return Experiment(corpus="memory", sample_size=sample_size or "all", **settings)
+    if corpus is None:
+        raise CorpusError("The corpus is None.", "Give its name, or a list of sentences.")
+    is_name = isinstance(corpus, str | Path)
+    if sample_size is None:
+        sample_size = Experiment.sample_size if is_name else "all"
+    name = str(corpus) if is_name else "memory"
+    return Experiment(corpus=name, sample_size=sample_size, **settings)
 
 
 def _texts(corpus: Any) -> Any:
     """The sentences that a call takes in the place of a corpus, or None."""
-    return None if isinstance(corpus, str) else corpus
+    return None if isinstance(corpus, str | Path) else corpus
 
 
 def _prepare(experiment: Experiment, texts: Any, root: Path, progress: Progress) -> Prepared:
@@ -326,7 +336,7 @@ def _read(
     """The numbers of probes, stored or computed, and the seconds that measuring took."""
     results = Results(root, SHIPPED)
     stored = find_readings(prepared, experiment, results)
-    if stored is not None:
+    if stored is not None and stored[1] is not UNCHECKED:
         return stored, 0.0
     measured = _measure(prepared, experiment, "vectors", root, progress)
     job: Job[tuple[Readings, Checks]] = Job()

@@ -41,11 +41,13 @@ LINKED: Final = {
 }
 """Settings that a command takes from a link, by their names there; others take all."""
 
+VECTORS_HELP: Final = "own vectors of texts, in the place of model and corpus"
+
 SEARCH_FLAGS: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
     "task": (str, "titles, halves or cloze; by default what suits the corpus"),
     "titles": (str, "the column that searches"),
     "searches": (Path, "a file of query and ids, or of query and text"),
-    "vectors": (Path, "own vectors of texts, in the place of model and corpus"),
+    "vectors": (Path, VECTORS_HELP),
     "query_vectors": (Path, "own vectors of queries, with the ids of the right texts"),
     "similarity": (str, "cosine, or dot for the dot product; by default cosine"),
     "max_exposure": (float, "status 1 if a fifth takes surely over so many times its share"),
@@ -87,6 +89,8 @@ def _run(name: str, options: dict[str, Any]) -> int:
     if name == "search-test":
         flags = {flag: options.pop(flag) for flag in SEARCH_FLAGS if flag in options}
         questions["search"] = Search(**flags)
+    if name == "measure":
+        questions["vectors"] = options.pop("vectors")
     if name == "probe":
         questions["random_weights"] = options.pop("random_weights")
     experiment = _experiment(name, options)
@@ -144,6 +148,8 @@ def _parser() -> argparse.ArgumentParser:
         if name == "probe":
             meaning = "compare with random weights, of three seeds"
             command.add_argument("--random-weights", action="store_true", help=meaning)
+        if name == "measure":
+            command.add_argument("--vectors", type=Path, metavar="FILE", help=VECTORS_HELP)
         if name == "search-test":
             for flag, (kind, meaning) in SEARCH_FLAGS.items():
                 option = f"--{flag.replace('_', '-')}"

@@ -15,6 +15,7 @@ from clsviz.errors import CorpusError, quote
 from clsviz.experiment import Experiment
 from clsviz.jobs.search import Indexed
 from clsviz.sources import corpora, searches, text_files
+from clsviz.sources.corpora import Corpus
 from clsviz.sources.searches import Searches, id_of
 from clsviz.statistics.ranking import Floats32
 
@@ -41,6 +42,12 @@ class OwnVectors:
         digest = hashlib.sha256("\n".join(self.texts).encode())
         digest.update(np.ascontiguousarray(self.vectors).data)
         return digest.hexdigest()[:16]
+
+    @property
+    def corpus(self) -> Corpus:
+        """The texts as a corpus, in the order of the file."""
+        uncut = Experiment(corpus="memory", segmentation="lines")
+        return replace(corpora.from_texts(self.texts, uncut), label=self.name)
 
     @property
     def n_words(self) -> NDArray[np.int32]:
@@ -141,10 +148,8 @@ def searches_of(
         raise CorpusError(reason, "Add one with the ids of the texts that are right.")
     rows = [(str(row),) for row in range(len(texts.texts))]
     keys = [own[0] if own else "" for own in texts.ids or rows]
-    corpus = corpora.from_texts(texts.texts, Experiment(corpus="memory", segmentation="lines"))
-    corpus = replace(corpus, label=texts.name)
-    names = queries.texts, queries.ids
-    searched = searches.of_keys(corpus, keys, *names, experiment, queries.name)
+    named = queries.texts, queries.ids
+    searched = searches.of_keys(texts.corpus, keys, *named, experiment, queries.name)
     first: dict[str, int] = {}
     for row, query in enumerate(queries.texts):
         first.setdefault(searches.fold(query), row)

@@ -13,6 +13,7 @@ from clsviz.experiment import Experiment
 from clsviz.jobs.search import Rankings
 from clsviz.results import provenance
 from clsviz.results.numbers import percent
+from clsviz.results.own_vectors import CAVEAT
 from clsviz.results.result import Fact, Result, first
 from clsviz.sources.models import Weights
 from clsviz.sources.searches import Searches
@@ -284,7 +285,7 @@ def _facts(answers: Answer, rankings: Rankings) -> tuple[Fact, ...]:
         *shares,
         Fact("n_searches", "searches", n, form="count"),
         Fact("n_texts", "texts", relevance.n_texts, form="count"),
-        Fact("truncated_share", "cut", truncated, None, "percent", is_quiet=not truncated),
+        Fact("truncated_share", "cut", truncated, None, "percent", is_quiet=True),
         Fact("n_used", "searches", n, form="count", is_quiet=True),
     )
 
@@ -439,10 +440,7 @@ def _caveats(
             truncated > 0,
             f"The model reads only the beginning of {percent(truncated)} of the texts.",
         ),
-        (
-            search.vectors is not None,
-            "Lengths are in words, since own vectors come without tokens.",
-        ),
+        (search.vectors is not None, CAVEAT),
         (steps.has_prompt, pipeline.PROMPTED),
         (bool(steps.others), pipeline.before(steps.others)),
         (

@@ -47,6 +47,16 @@ def test_queries_find_the_texts_of_their_ids(frames, tmp_path: Path) -> None:
     assert result.about["model"] == "0.parquet"
 
 
+def test_norms_of_own_vectors_are_fitted_on_words(frames, tmp_path: Path) -> None:
+    texts = write(frames[0], tmp_path / "texts.parquet")
+    result = clsviz.measure(vectors=texts, length_cutoff=40, store=tmp_path)
+    norms = [np.linalg.norm(vector) for vector in frames[0]["vector"][:39]]
+    assert result.fact("r_squared") == pytest.approx(np.corrcoef(range(39), norms)[0, 1] ** 2)
+    assert result.question.startswith("Do the norms of the vectors in “texts.parquet”")
+    with pytest.raises(ClsvizError, match="pooling"):
+        clsviz.measure(vectors=texts, pooling="mean", store=tmp_path)
+
+
 def test_without_ids_the_rows_count_from_0(frames, tmp_path: Path) -> None:
     texts = write(frames[0].drop(columns="id"), tmp_path / "texts.parquet")
     queries = write(frames[1].assign(ids=range(N)), tmp_path / "queries.parquet")
