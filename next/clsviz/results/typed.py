@@ -35,6 +35,9 @@ MOST_WORDS: Final = 60
 
 N_NEAREST: Final = 10
 
+SAME: Final = 1e-6
+"""Cosines that differ by less differ by rounding alone."""
+
 LADDER: Final = {5: "Unusually low", 25: "Low", 75.0000001: "Ordinary", 95.0000001: "High"}
 """Words for a percentile below each of these."""
 
@@ -155,26 +158,35 @@ def _verdict(
     return next((verdict, advice) for holds, verdict, advice in cases if holds)
 
 
-def nearest(traced: Trace, measured: Measured, experiment: Experiment) -> "pd.DataFrame":
-    """The sentences of the vector sample with the highest cosine to a sentence, best first.
+def cosines_of(traced: Trace, measured: Measured, experiment: Experiment) -> NDArray[np.float64]:
+    """The cosine of a sentence and each of the vector sample, (n,).
 
-    Columns: sentence, cosine and length. Raises SettingError where the vectors are not measured,
-    and Undefined where they do not differ.
+    Raises SettingError where the vectors are not measured, and Undefined where they do not differ.
     """
+    own = vector_of(traced, experiment).astype(np.float64)
+    assert isinstance(measured.norms, Vectors)  # it is of the kind vectors
+    vectors = measured.norms.of(experiment.pooling, experiment.layer).astype(np.float64)
+    cosines: NDArray[np.float64] = vectors @ own / np.linalg.norm(vectors, axis=1)
+    cosines /= np.linalg.norm(own)
+    if np.ptp(cosines) < SAME:
+        raise Undefined("The vectors of all sentences are the same.", "Choose a later layer.")
+    return cosines
+
+
+def nearest(
+    cosines: NDArray[np.float64], measured: Measured, experiment: Experiment
+) -> "pd.DataFrame":
+    """The sentences with the highest cosines, best first: sentence, cosine, length."""
     import pandas as pd
 
-    own = vector_of(traced, experiment)
-    assert isinstance(measured.norms, Vectors)
-    vectors = measured.norms.of(experiment.pooling, experiment.layer)
-    cosines = vectors @ own / np.linalg.norm(vectors, axis=1) / np.linalg.norm(own)
-    if np.ptp(cosines) < 1e-6:
-        raise Undefined("The vectors of all sentences are the same.", "Choose a later layer.")
     best = np.argsort(-cosines, kind="stable")[:N_NEAREST]
-    sentences = np.array(measured.sample.sentences(0, len(cosines)), object)[best]
+    sample = measured.sample
+    sentences = [sample.sentences(place, place + 1)[0] for place in best.tolist()]
+    n_tokens = measured.norms.n_tokens[best]
     columns = {
         "sentence": sentences,
         "cosine": cosines[best],
-        "length": lengths(sentences.tolist(), measured.norms.n_tokens[best], experiment.unit),
+        "length": lengths(sentences, n_tokens, experiment.unit),
     }
     return pd.DataFrame(columns)
 

@@ -88,6 +88,7 @@ st.markdown("**What people ask about [CLS]**")
 for title, reason in answers(parts, weights):
     with st.expander(layout.escape(title)):
         st.markdown(layout.escape(reason))
+st.markdown("**The model in parts**")
 with st.expander(layout.escape(pooler_title(parts))):
     st.markdown(layout.escape(pooler_text(parts)))
 layer = parts.n_layers if experiment.layer is None else experiment.layer

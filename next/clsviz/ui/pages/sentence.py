@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from clsviz import figures
 from clsviz.errors import ClsvizError
@@ -12,10 +14,10 @@ from clsviz.jobs.measure import Measured, Prepared, measure, measure_texts, prep
 from clsviz.measurements import Arrays, Vectors
 from clsviz.results.anatomy import EXAMPLE
 from clsviz.results.norms import answer
-from clsviz.results.numbers import counted, seconds
+from clsviz.results.numbers import counted, percent, seconds
 from clsviz.results.result import Result
 from clsviz.results.select import POOLINGS, kind_of
-from clsviz.results.typed import Trace, cosine, nearest, trace, vector_of
+from clsviz.results.typed import Trace, cosine, cosines_of, nearest, trace, vector_of
 from clsviz.results.typed import typed as typed_result
 from clsviz.sources import corpora
 from clsviz.ui import chart, layout, progress, share, shared, sidebar, speed, tokens, typed
@@ -48,7 +50,7 @@ prepared = progress.require(
 weights, precision = prepared.weights, experiment.precision
 
 sentences = typed.show(weights, experiment)
-text = sentences[0]["sentence"] if sentences else EXAMPLE
+text = next(iter(typed.texts()), EXAMPLE)
 
 tracing: Job[Trace] = machine.model.ask(
     ("trace", weights.fingerprint, precision, text),
@@ -97,7 +99,7 @@ except ClsvizError as error:
 if measured.is_complete:
     progress.follow(machine.analysis, answering, "Computing the answer", answering.result)
 
-if not sentences:
+if text == EXAMPLE:
     st.caption("This is an example: type a sentence of your own above.")
 layout.head(result)
 tokens.show(traced.anatomy)
@@ -105,7 +107,7 @@ tokens.show(traced.anatomy)
 own = result.table.iloc[-1]
 example = {"sentence": text, "length": int(own["length"]), "norm": float(own["norm"])}
 stars = replace(norms, picture={**norms.picture, "typed": sentences or [example]})
-is_private = bool(sentences) or corpora.is_file(experiment.corpus)
+is_private = text != EXAMPLE or corpora.is_file(experiment.corpus)
 left, right = st.columns(2)
 with left:
     st.markdown("**Where it lies**")
@@ -117,7 +119,7 @@ with left:
         is_private=is_private,
     )
 with right:
-    st.markdown("**Norm word by word**, each as if it were the last")
+    st.markdown("**Norm word by word**")
     chart.show(
         figures.DRAW[result.kind](result).to_json(),
         key="typed-growth",
@@ -125,13 +127,18 @@ with right:
         height=HEIGHT,
         is_private=is_private,
     )
+st.caption(
+    "A blue point is a sentence of the corpus. The norm is the vector’s size. Word by word, each"
+    " point is the sentence up to there."
+)
 layout.caveats(result)
-share.show(result, measured, sentences)
+share.show(result, share.revisions_of(measured), sentences)
 with st.expander("Word by word as a table", key="growth-table", on_change="rerun") as box:
     if box.open:
         st.dataframe(result.table, hide_index=True, alt="The norm after each word")
 
 vector = f"the {POOLINGS[experiment.pooling]}".replace("[CLS]", "[CLS] vector")
+cosines: NDArray[np.float64] | None = None
 with st.container(border=True):
     st.markdown(f"**Nearest sentences**, by the cosine of {layout.escape(vector)}")
     n_vectors = min(experiment.probe_size, len(prepared.sample))
@@ -159,7 +166,8 @@ with st.container(border=True):
         progress.follow(machine.model, vectors, "Measuring vectors", found)
         if found is not None:
             try:
-                table = nearest(traced, found, experiment)
+                cosines = cosines_of(traced, found, experiment)
+                table = nearest(cosines, found, experiment)
                 st.dataframe(table, hide_index=True, alt="The nearest sentences of the corpus")
             except ClsvizError as error:
                 layout.error(error)
@@ -190,7 +198,9 @@ with st.container(border=True):
             try:
                 other = Vectors.from_chunks([arrays]).of(experiment.pooling, experiment.layer)[0]
                 similarity = cosine(vector_of(traced, experiment), other)
-                st.markdown(f"Their cosine is **{similarity:.3f}**")
+                lower = "" if cosines is None else percent(float((cosines < similarity).mean()))
+                rank = f", above the cosine of the first and {lower} of the corpus" * bool(lower)
+                st.markdown(f"Their cosine is **{similarity:.3f}**{rank}.")
             except ClsvizError as error:
                 layout.error(error)
 

@@ -1,0 +1,87 @@
+"""Inside the model: the answer, and what is stored of it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clsviz.encoder.anatomy import Anatomy
+from clsviz.errors import SettingError
+from clsviz.experiment import Experiment
+from clsviz.jobs.jobs import Job
+from clsviz.jobs.worker import InProcess
+from clsviz.results.anatomy import (
+    EXAMPLE,
+    anatomy,
+    answers,
+    dissect,
+    dissected,
+    hidden_state,
+    pooler_text,
+    verdict_of,
+)
+from clsviz.results.shipped import SHIPPED
+from clsviz.sources import models
+from clsviz.sources.models import Weights
+from clsviz.store.results import Results
+
+TEXT = "the old cat sings"
+
+
+@pytest.fixture(scope="module")
+def parts(tiny_weights: Weights, tmp_path_factory: pytest.TempPathFactory) -> Anatomy:
+    store, job = Results(tmp_path_factory.mktemp("store")), Job[Anatomy]()
+    list(dissect(job, tiny_weights, "exact", TEXT, InProcess(), store))
+    assert not list(store.root.rglob("*.*"))  # what a visitor types is stored nowhere
+    assert job.result is not None
+    return job.result
+
+
+@pytest.mark.parametrize(
+    ("size", "verdict"),
+    [
+        ((6, 22_713_216, 0.525), "6 layers, 22.7 million weights, over half of them"),
+        ((12, 109_482_240, 0.218), "12 layers, 109.5 million weights, over a fifth of them"),
+        ((1, 9_000, 0.05), "1 layer, 9,000 weights, under a tenth of them"),
+    ],
+)
+def test_verdicts(size: tuple[int, int, float], verdict: str) -> None:
+    assert verdict_of(*size) == f"{verdict} in the embeddings."
+
+
+def test_the_way_has_every_weight_and_the_norms_of_cls(
+    parts: Anatomy, tiny_weights: Weights
+) -> None:
+    result = anatomy(parts, tiny_weights, TEXT, Experiment(model="tiny"))
+    steps = {step["name"]: step for step in result.picture["steps"]}
+    assert list(steps) == ["input vector", "embeddings", "layer 1", "layer 2", "pooler"]
+    assert sum(step["weights"] or 0 for step in steps.values()) == result.fact("n_weights")
+    numbers = InProcess().run(tiny_weights, "exact", [TEXT], "norms")
+    norms = [steps[name]["norm"] for name in ("embeddings", "layer 1", "layer 2")]
+    np.testing.assert_allclose(norms, numbers["cls"][0], rtol=1e-6)
+    assert steps["pooler"]["norm"] == pytest.approx(numbers["pooler"][0, 0], rel=1e-6)
+    json.dumps(result.json(), allow_nan=False)
+
+
+def test_a_hidden_state_can_be_copied(parts: Anatomy) -> None:
+    np.testing.assert_allclose(json.loads(hidden_state(parts, 1, "Tiny")), parts.states[1], 1e-6)
+    with pytest.raises(SettingError, match="layer is 3, and Tiny has layers 0 to 2"):
+        hidden_state(parts, 3, "Tiny")
+
+
+def test_answers_name_the_numbers_of_this_model(parts: Anatomy, tiny_weights: Weights) -> None:
+    reasons = " ".join(reason for _, reason in answers(parts, tiny_weights))
+    assert "row 2 of the word embeddings" in reasons
+    assert f"begins {parts.cls_input[0]:.4f}".replace("-", "−") in reasons
+    assert "the same up to rounding" in pooler_text(parts)
+
+
+@pytest.mark.slow
+def test_the_shipped_example_is_what_the_built_in_model_gives(tmp_path: Path) -> None:
+    weights, runner = models.find("minilm"), InProcess()
+    shipped = dissected(weights, "exact", EXAMPLE, runner, Results(tmp_path, SHIPPED))
+    assert not list(tmp_path.rglob("*.*"))
+    fresh = runner.dissect(weights, "exact", EXAMPLE)
+    np.testing.assert_allclose(shipped.states, fresh.states, rtol=1e-4, atol=1e-5)
+    assert (tuple(shipped.ids), shipped.names) == (fresh.ids, fresh.names)

@@ -1,0 +1,203 @@
+"""Try a sentence: its place among others, its beginnings, its neighbours."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from scipy.stats import percentileofscore
+
+from clsviz.errors import Undefined
+from clsviz.experiment import Experiment
+from clsviz.jobs.jobs import Job
+from clsviz.jobs.measure import Measured, Prepared, measure
+from clsviz.jobs.worker import InProcess
+from clsviz.results.anatomy import EXAMPLE
+from clsviz.results.norms import norms
+from clsviz.results.result import Result
+from clsviz.results.typed import (
+    MOST_WORDS,
+    Trace,
+    beginnings,
+    cosine,
+    cosines_of,
+    nearest,
+    trace,
+    typed,
+    verdict_of,
+)
+from clsviz.sources.models import Weights
+from clsviz.sources.sampling import draw
+from clsviz.store.chunks import Chunks
+from clsviz.store.results import Results
+
+TEXT = (
+    "the old cat sings in the small green garden and the bird hears a dog or sees the house on"
+    " a small house and runs in the old garden"
+)
+
+
+@pytest.fixture(scope="module")
+def lively(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Weights:
+    """The tiny model with larger weights: its norms vary."""
+    import torch
+    import transformers
+
+    folder = tmp_path_factory.mktemp("lively") / "model"
+    shutil.copytree(tiny_model, folder)
+    model = transformers.AutoModel.from_pretrained(folder)
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight += 0.3 * torch.randn_like(weight)
+    model.save_pretrained(folder)
+    return Weights("lively", "Tiny", folder, "fedcba9876543210")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return Results(tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture(scope="module")
+def experiment(corpus_file: Path) -> Experiment:
+    return Experiment(model="tiny", corpus=str(corpus_file))
+
+
+@pytest.fixture(scope="module")
+def measured(experiment: Experiment, lively: Weights, store: Results) -> Measured:
+    prepared, job = Prepared(lively, draw(experiment, store.root)), Job[Measured]()
+    list(measure(job, prepared, experiment, "vectors", Chunks(store.root), InProcess()))
+    assert job.result is not None
+    return job.result
+
+
+@pytest.fixture(scope="module")
+def corpus(measured: Measured, experiment: Experiment, store: Results) -> Result:
+    return norms(measured, experiment, store)
+
+
+def traced(weights: Weights, text: str, store: Results) -> Trace:
+    job = Job[Trace]()
+    list(trace(job, weights, "exact", text, InProcess(), store))
+    assert job.result is not None
+    return job.result
+
+
+@pytest.mark.parametrize(
+    ("rank", "verdict"),
+    [
+        (0, "Unusually low for its length: its norm tops none of"),
+        (4.9, "Unusually low for its length: its norm tops 4.9% of"),
+        (5, "Low for its length: its norm tops 5% of"),
+        (25, "Ordinary for its length: its norm tops 25% of"),
+        (75, "Ordinary for its length: its norm tops 75% of"),
+        (84, "High for its length: its norm tops 84% of"),
+        (95, "High for its length: its norm tops 95% of"),
+        (99.9, "Unusually high for its length: its norm tops over 99% of"),
+    ],
+)
+def test_verdicts(rank: float, verdict: str) -> None:
+    assert verdict_of(rank) == f"{verdict} sentences about as long."
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("a", ["a"]),
+        (" two  words ", [" two", " two  words "]),
+        ("one two three", ["one", "one two", "one two three"]),
+    ],
+)
+def test_beginnings_end_after_each_word(text: str, parts: list[str]) -> None:
+    assert beginnings(text) == parts
+
+
+def test_beginnings_are_bounded_and_end_with_all_of_the_text() -> None:
+    text = " ".join(map(str, range(100)))
+    parts = beginnings(text)
+    assert len(parts) == MOST_WORDS + 1
+    assert (parts[-2].split()[-1], parts[-1]) == (str(MOST_WORDS - 1), text)
+
+
+def test_the_norm_is_ranked_among_sentences_about_as_long(
+    lively: Weights,
+    measured: Measured,
+    corpus: Result,
+    experiment: Experiment,
+    store: Results,
+) -> None:
+    result = typed(traced(lively, TEXT, store), corpus, measured, experiment)
+    n = len(TEXT.split())
+    table = corpus.table
+    near = table[table["n_tokens"].between(n - 3, n + 3)]
+    norm = InProcess().run(lively, "exact", [TEXT], "norms")["cls"][0, 2]
+    rank = percentileofscore(near["cls_2"], norm, "mean")
+    assert (result.fact("n_similar"), result.fact("length")) == (len(near), n)
+    assert result.fact("norm") == pytest.approx(norm, rel=1e-5)
+    assert result.fact("percentile") == pytest.approx(rank / 100)
+    assert result.verdict == verdict_of(rank)
+    assert result.table["text"].iloc[2] == "the old cat"
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "verdict"),
+    [
+        ("the cat " * 50, {}, "Cut short: the model reads only its first 64 tokens."),
+        (TEXT, {"layer": 0}, "Only on paper: norms are nearly constant."),
+        ("the cat " * 26, {}, "Nothing to compare with: no sentence is about as long."),
+        ("cat", {"length_cutoff": 3}, "Nothing to compare with: only 8 sentences are about as"),
+        (TEXT, {"is_complete": False}, "The answer comes when all sentences are in."),
+    ],
+)
+def test_what_cannot_be_ranked_says_why(
+    lively: Weights,
+    measured: Measured,
+    experiment: Experiment,
+    store: Results,
+    text: str,
+    changes: dict,
+    verdict: str,
+) -> None:
+    changes = dict(changes)
+    part = replace(measured, is_complete=changes.pop("is_complete", True))
+    view = replace(experiment, **changes)
+    result = typed(traced(lively, text, store), norms(part, view, store), part, view)
+    assert result.verdict.startswith(verdict)
+
+
+def test_the_example_alone_is_stored(lively: Weights, tmp_path: Path) -> None:
+    store = Results(tmp_path)
+    traced(lively, TEXT, store)
+    assert not list(tmp_path.rglob("*.safetensors"))
+    first = traced(lively, EXAMPLE, store)
+    again = traced(lively, EXAMPLE, Results(tmp_path))
+    assert len(list(tmp_path.rglob("*.safetensors"))) == 2
+    np.testing.assert_array_equal(first.beginnings.vectors, again.beginnings.vectors)
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean", "pooler"])
+def test_the_nearest_sentences_are_those_of_the_highest_cosine(
+    lively: Weights, measured: Measured, experiment: Experiment, store: Results, pooling: str
+) -> None:
+    from clsviz.encoder.encoder import load
+
+    view = replace(experiment, pooling=pooling, layer=None)
+    cosines = cosines_of(traced(lively, TEXT, store), measured, view)
+    encoder, sentences = load(lively), measured.sample.sentences()
+    own, others = (encoder.vectors(texts, pooling) for texts in ([TEXT], sentences))
+    expected = 1 - cdist(own, others, "cosine")[0]
+    np.testing.assert_allclose(cosines, expected, atol=2e-4)
+    assert cosine(own[0], others[0]) == pytest.approx(expected[0])
+    table = nearest(cosines, measured, view)
+    assert table["sentence"].iloc[0] == sentences[np.argmax(cosines)]
+    assert list(table["cosine"]) == sorted(cosines)[: -len(table) - 1 : -1]
+
+
+def test_vectors_that_do_not_differ_have_no_nearest(
+    lively: Weights, measured: Measured, experiment: Experiment, store: Results
+) -> None:
+    with pytest.raises(Undefined, match="the same"):
+        cosines_of(traced(lively, TEXT, store), measured, replace(experiment, layer=0))
