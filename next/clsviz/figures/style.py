@@ -1,5 +1,6 @@
 """Colours by role, text safe to draw, axes and labels: common to all figures."""
 
+import functools
 import html
 import re
 import unicodedata
@@ -57,6 +58,7 @@ def escape(text: str) -> str:
     return html.escape(text, quote=False)
 
 
+@functools.lru_cache(maxsize=16_384)  # a moved cutoff draws the same sentences again
 def hover_label(sentence: str) -> str:
     """A sentence in lines, as Plotly draws them."""
     lines = _LINES.sub(lambda match: f"{match[1] or match[2]}\n", shorten(sentence, LONGEST_LABEL))
