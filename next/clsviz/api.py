@@ -1,11 +1,12 @@
 """The Python interface: `clsviz.measure(…)`."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from clsviz.errors import CorpusError, SettingError
+from clsviz.errors import CorpusError, SettingError, Undefined
 from clsviz.experiment import Experiment, Pooling, Precision, Segmentation, Unit
 from clsviz.jobs import own_vectors
 from clsviz.jobs.jobs import Job
@@ -16,6 +17,8 @@ from clsviz.jobs.search import run as rank_texts
 from clsviz.jobs.worker import InProcess
 from clsviz.measurements import Kind
 from clsviz.progress import Progress, silent
+from clsviz.results import compare as comparing
+from clsviz.results.compare import SEARCH_CORPUS, SEARCH_POOLING, Comparison, Searched
 from clsviz.results.norms import norms
 from clsviz.results.own_vectors import measure as measure_vectors
 from clsviz.results.probes import SEEDS, UNCHECKED, Checks, Readings, probes
@@ -29,7 +32,8 @@ from clsviz.results.search import result as search_result
 from clsviz.results.select import kind_of
 from clsviz.results.shipped import SHIPPED
 from clsviz.sources import corpora, models, sampling
-from clsviz.sources.models import UNTRAINED
+from clsviz.sources.models import UNTRAINED, Weights
+from clsviz.sources.models import find as find_model
 from clsviz.sources.searches import find as find_searches
 from clsviz.store.chunks import Chunks
 from clsviz.store.results import Results
@@ -283,6 +287,94 @@ def _path(name: str | Path | None) -> Path | None:
     return None if name is None else Path(name).expanduser()
 
 
+def compare(
+    models: Sequence[str] | str,
+    corpus: Any = "python-docs",
+    *,
+    search_corpus: str = SEARCH_CORPUS,
+    search_pooling: Pooling = SEARCH_POOLING,
+    configuration: str = "",
+    split: str = "",
+    column: str = "",
+    encoding: str = "",
+    segmentation: Segmentation = "auto",
+    sample_size: int | Literal["all"] | None = None,
+    seed: int = 0,
+    precision: Precision = "exact",
+    probe_size: int = 5000,
+    length_cutoff: int = 80,
+    layer: int | None = None,
+    pooling: Pooling = "cls",
+    unit: Unit = "tokens",
+    store: str | Path | None = None,
+    progress: Progress = silent,
+) -> Result:
+    """Compare models on the same sentences: search, probe and norm.
+
+    models: two to six names, the first `probe_size` sentences of whose sample are compared where
+    all of the models read them as a whole. search_corpus: what all of them search by cosine, as
+    `search_test` does; "" for no search. search_pooling: the vector that searches.
+    The other settings are those of `measure`.
+
+    Returns differences with intervals by a paired bootstrap as facts, and a table with a row for
+    each model. Raises ClsvizError.
+    """
+    experiment = _experiment(
+        corpus=corpus,
+        configuration=configuration,
+        split=split,
+        column=column,
+        encoding=encoding,
+        segmentation=segmentation,
+        sample_size=sample_size,
+        seed=seed,
+        precision=precision,
+        probe_size=probe_size,
+        length_cutoff=length_cutoff,
+        layer=layer,
+        pooling=pooling,
+        unit=unit,
+    )
+    names = models.split(",") if isinstance(models, str) else models
+    options: dict[str, Any] = {"search_corpus": search_corpus, "search_pooling": search_pooling}
+    texts = _texts(corpus)
+    return compare_experiment(
+        experiment, names, texts=texts, **options, store=store, progress=progress
+    )
+
+
+def compare_experiment(
+    experiment: Experiment,
+    models: Sequence[str],
+    corpora: Sequence[str] = (),
+    search_corpus: str = SEARCH_CORPUS,
+    search_pooling: Pooling = SEARCH_POOLING,
+    texts: Any = None,
+    store: str | Path | None = None,
+    progress: Progress = silent,
+) -> Result:
+    """As `compare`, of settings in one value; corpora: several, in the place of its corpus."""
+    comparing.check(models)
+    experiment = replace(experiment, model=models[0])
+    corpora = list(dict.fromkeys(corpora)) or [experiment.corpus]
+    root = default_store() if store is None else Path(store)
+    weights = [find_model(name, experiment.seed, progress) for name in models]
+    searching = comparing.searching_of(experiment, search_corpus, search_pooling)
+    searched: Searched | str = ""
+    if searching is not None:
+        searched = _search_by_all(weights, searching, root, progress)
+    results = []
+    for corpus in corpora:
+        view = replace(experiment, corpus=corpus)
+        first = _prepare(view, texts, root, progress)
+        prepared = [Prepared(one, first.sample) for one in weights]
+        numbers, seconds = _compare(prepared, view, root, progress)
+        results.append(comparing.comparison(prepared, numbers, view, searching, searched, seconds))
+    if len(results) == 1:
+        return results[0]
+    return comparing.joined(results, corpora, experiment, searching)
+
+
 def default_store() -> Path:
     """The folder of the environment variable CLSVIZ_STORE, or one of the user's cache."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -344,6 +436,41 @@ def _read(
         progress(job.done, job.total, job.unit)
     assert job.result is not None  # it has taken its last step
     return job.result, measured.seconds
+
+
+def _compare(
+    prepared: Sequence[Prepared], experiment: Experiment, root: Path, progress: Progress
+) -> tuple[Comparison, float]:
+    """The numbers of a comparison, stored or computed, and the seconds that measuring took."""
+    results = Results(root, SHIPPED)
+    stored = comparing.find(prepared, experiment, results)
+    if stored is not None:
+        return stored, 0.0
+    measured = [_measure(one, experiment, "vectors", root, progress) for one in prepared]
+    job: Job[Comparison] = Job()
+    for _ in comparing.compute(job, measured, experiment, results):
+        progress(job.done, job.total, job.unit)
+    assert job.result is not None  # it has taken its last step
+    return job.result, sum(one.seconds for one in measured)
+
+
+def _search_by_all(
+    weights: Sequence[Weights], searching: Experiment, root: Path, progress: Progress
+) -> Searched | str:
+    """The searches by every model, or why there are none."""
+    stores = Chunks(root, SHIPPED), InProcess(), Results(root, SHIPPED)
+    try:
+        searches = find_searches(searching, root, progress=progress)
+        rankings = []
+        for one in weights:
+            job: Job[Rankings] = Job()
+            for _ in rank_texts(job, searches, one, searching, None, *stores):
+                progress(job.done, job.total, job.unit)
+            assert job.result is not None  # it has taken its last step
+            rankings.append(job.result)
+        return comparing.search(searches, rankings, searching.seed)
+    except Undefined as error:
+        return error.reason
 
 
 def _in_order(result: Result, sample: sampling.Sample) -> Result:

@@ -28,6 +28,7 @@ COMMANDS: Final[dict[str, Callable[..., Result]]] = {
     "measure": api.measure_experiment,
     "probe": api.probe_experiment,
     "search-test": api.search_test_experiment,
+    "compare": api.compare_experiment,
 }
 
 DEFAULTS: Final[dict[str, dict[str, str]]] = {
@@ -54,6 +55,13 @@ SEARCH_FLAGS: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
     "length_power": (float, "of tokens, by which scores are multiplied as another fix to try"),
 }
 """Flags of search-test besides the settings: their types, and what they mean."""
+
+
+COMPARE_FLAGS: Final = {
+    "search_corpus": "what all models search, “” for nothing; by default python-api",
+    "search_pooling": "the vector that searches; by default mean",
+}
+"""Flags of compare besides the settings, --models and --corpus."""
 
 
 def command() -> NoReturn:
@@ -89,6 +97,8 @@ def _run(name: str, options: dict[str, Any]) -> int:
     if name == "search-test":
         flags = {flag: options.pop(flag) for flag in SEARCH_FLAGS if flag in options}
         questions["search"] = Search(**flags)
+    if name == "compare":
+        questions |= _comparison(options)
     if name == "measure":
         questions["vectors"] = options.pop("vectors")
     if name == "probe":
@@ -105,6 +115,18 @@ def _run(name: str, options: dict[str, Any]) -> int:
         result.save_plot(plot)
     print(_text(result, is_json))
     return 1 if result.details.get("exceeded") else 0
+
+
+def _comparison(options: dict[str, Any]) -> dict[str, Any]:
+    """The models and corpora to compare, of flags or of a link, and the flags of the search."""
+    pairs = dict(parse_qsl(urlsplit(options.get("query", "")).query))
+    linked = ",".join(filter(None, [pairs.get("model", "minilm"), pairs.get("others", "")]))
+    models = options.pop("models", None) or linked
+    corpora = options.pop("corpora", [])
+    if corpora:
+        options["corpus"] = corpora[0]
+    search = {flag: options.pop(flag) for flag in COMPARE_FLAGS if flag in options}
+    return {"models": [name.strip() for name in models.split(",")], "corpora": corpora, **search}
 
 
 def _text(result: Result, is_json: bool) -> str:
@@ -138,13 +160,31 @@ def _parser() -> argparse.ArgumentParser:
     for name, function in COMMANDS.items():
         summary = (function.__doc__ or "").partition("\n")[0]
         command = commands.add_parser(name, help=summary, description=summary)
+        names = ("model", "corpus") if name == "compare" else ()
         for field in fields(Experiment):
+            if field.name in names:
+                continue
             flag = f"--{field.name.replace('_', '-')}"
             default = DEFAULTS.get(name, {}).get(field.name, field.default)
             default = "last" if default is None else default or "the likeliest"
             command.add_argument(
                 flag, default=argparse.SUPPRESS, metavar="VALUE", help=f"by default {default}"
             )
+        if name == "compare":
+            command.allow_abbrev = False  # or --model would be --models
+            command.add_argument("--models", metavar="A,B", help="two to six, with commas between")
+            meaning = "several times for several; by default python-docs"
+            command.add_argument(
+                "--corpus",
+                action="append",
+                dest="corpora",
+                metavar="VALUE",
+                help=meaning,
+                default=[],
+            )
+            for option, meaning in COMPARE_FLAGS.items():
+                flag = f"--{option.replace('_', '-')}"
+                command.add_argument(flag, metavar="VALUE", help=meaning, default=argparse.SUPPRESS)
         if name == "probe":
             meaning = "compare with random weights, of three seeds"
             command.add_argument("--random-weights", action="store_true", help=meaning)

@@ -44,6 +44,12 @@ def times(ratio: float) -> str:
     return f"{number(ratio) if ratio < 0.1 else f'{ratio:.1f}'}×" if math.isfinite(ratio) else DASH
 
 
+def points(difference: float) -> str:
+    """A difference of shares: 4.3 points, where 4.3% might be a share of a share."""
+    amount = number(float(f"{100 * difference:.2g}"))
+    return amount if amount == DASH else f"{amount} points"
+
+
 def count(value: float) -> str:
     """A whole number: 4,993."""
     return f"{value:,.0f}"
@@ -72,6 +78,7 @@ def length(value: float, unit: str) -> str:
 FORMS: Final[dict[str, Callable[[float], str]]] = {
     "number": number,
     "percent": percent,
+    "points": points,
     "times": times,
     "count": count,
     **{unit: functools.partial(length, unit=unit) for unit in CHOICES["unit"]},
