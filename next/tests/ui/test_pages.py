@@ -258,3 +258,59 @@ def test_no_markdown_survives(text: str) -> None:
     expected = html.escape(" ".join(text.split()), quote=False).replace('"', "&quot;")
     rendered = rendered.replace("\N{WORD JOINER}", "")
     assert rendered == (f"<p>{expected}</p>\n" if expected else "")
+
+
+SENTENCE, MODEL = "clsviz/ui/pages/sentence.py", "clsviz/ui/pages/model.py"
+
+
+def has_answer(page: AppTest) -> bool:
+    return is_done(page) and bool(page.subheader)
+
+
+def test_a_sentence_has_tokens_a_place_neighbours_and_a_cosine(
+    visit: Visit, runner: Runner, tmp_path: Path
+) -> None:
+    page = visit(text="the small cat sings")
+    redraw(page.switch_page(SENTENCE).run(), has_answer)
+    assert page.header[0].value == "What does tiny make of “the small cat sings”?"
+    assert "small" in " ".join(line.value for line in page.markdown)
+    assert len(page.get("bidi_component")) == 2
+    page.button(key="measure-vectors").click().run()
+    redraw(page, lambda page: is_done(page) and page.dataframe)
+    cosines = page.dataframe[0].value["cosine"]
+    assert len(cosines) == 10
+    assert cosines.is_monotonic_decreasing
+    page.text_input(key="second").set_value("the small cat sings").run()
+    redraw(page, lambda page: any("cosine is" in line.value for line in page.markdown))
+    [line] = [line.value for line in page.markdown if "cosine is" in line.value]
+    assert "**1.000**, above the cosine of the first and " in line
+    assert not any(b"small cat sings" in path.read_bytes() for path in tmp_path.rglob("*.*"))
+    assert not page.exception
+
+
+def test_without_a_sentence_there_is_an_example(visit: Visit, runner: Runner) -> None:
+    page = redraw(visit(**SMALL).switch_page(SENTENCE).run(), has_answer)
+    assert "Sinan loves a beautiful day" in page.header[0].value
+    n_runs = len(runner.texts)
+    page.run()
+    assert len(runner.texts) == n_runs
+
+
+def test_a_model_is_taken_apart(visit: Visit, runner: Runner) -> None:
+    page = redraw(visit(**SMALL, layer="1").switch_page(MODEL).run(), has_answer)
+    assert page.subheader[0].value.startswith("2 layers, ")
+    assert len(page.code[0].value.split(",")) == 16
+    assert list(page.dataframe[1].value["Token"]) == ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    assert not page.exception
+    assert not page.error
+
+
+@pytest.mark.parametrize("path", [SENTENCE, MODEL])
+def test_a_model_that_fails_is_an_error_on_these_pages_too(
+    visit: Visit, runner: Runner, path: str
+) -> None:
+    page = redraw(visit(**SMALL), is_done)
+    runner.error = ModelError("Tiny is broken.", "Choose another.")
+    redraw(page.switch_page(path).run(), lambda page: page.error)
+    assert "Tiny is broken" in page.error[0].value
+    assert not page.exception
