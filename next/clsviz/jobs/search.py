@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final, Self
 
 import numpy as np
@@ -13,8 +14,9 @@ from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured, Prepared, measure
 from clsviz.jobs.worker import Runner
 from clsviz.measurements import Vectors
+from clsviz.sources import models
 from clsviz.sources.models import Weights
-from clsviz.sources.searches import Searches
+from clsviz.sources.searches import Searches, find
 from clsviz.statistics import exposure, fixes
 from clsviz.statistics.ranking import Floats32, Relevance, rank, rank_by_words, right_ranks, unit
 from clsviz.store.chunks import Chunks
@@ -70,6 +72,24 @@ class Rankings:
     nearest: NDArray[np.int32]
     coefficients: Mapping[str, Mapping[str, float]]
     seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A model and searches, ready to be measured."""
+
+    weights: Weights
+    searches: Searches
+
+
+def plan(job: Job[Plan], experiment: Experiment, root: Path, titles: str = "") -> Steps:
+    """Find the model and make searches of the corpus, downloading what this machine lacks.
+
+    titles: the column that searches, "" for the likeliest.
+    """
+    weights = models.find(experiment.model, experiment.seed, job.show)
+    yield
+    job.result = Plan(weights, find(experiment, root, titles=titles, progress=job.show))
 
 
 def key_of(

@@ -15,7 +15,7 @@ from clsviz.jobs.measure import Measured, Prepared
 from clsviz.measurements import Vectors
 from clsviz.results import provenance
 from clsviz.results.norms import check_precision, clusters_of, layer_of
-from clsviz.results.numbers import counted, length
+from clsviz.results.numbers import counted, length, percent
 from clsviz.results.result import Fact, Result, first
 from clsviz.results.select import norms_of, select
 from clsviz.statistics import line as lines
@@ -45,6 +45,12 @@ the .998 quantile of chi-square of one degree of freedom, as .998 to the 25th po
 
 ALMOST_ALL, MOST, HALF, PART, LITTLE = 0.9, 0.75, 0.5, 0.25, 0.05
 """R² from which on the words of a verdict hold."""
+
+NEARLY: Final = 1.1
+"""An error of so many times another is hardly larger."""
+
+CHANCE: Final = 0.01
+"""R² below it is that of guessing."""
 
 WHOLE: Final = 0.5
 """A smaller error is none, as lengths are whole numbers."""
@@ -103,6 +109,10 @@ class Checks:
     shuffled_r2: float
 
 
+UNCHECKED: Final = Checks(*[np.nan] * 5)
+"""Stands for checks that are not computed yet: the answer does not wait for them."""
+
+
 @dataclass(frozen=True, eq=False)
 class Lengths:
     """The sentences that probes use: rows of what is measured, lengths, clusters, row groups.
@@ -122,14 +132,15 @@ def find(
 ) -> tuple[Readings, Checks] | None:
     """The stored numbers of an experiment, for which nothing need be measured; None if missing.
 
-    Raises SettingError where the model lacks the layer or the vector.
+    Checks that are missing alone are UNCHECKED. Raises SettingError where the model lacks the layer
+    or the vector.
     """
     readings = store.find(_key(prepared, experiment), Readings)
     if readings is None:
         return None
-    name = readings.names[place_of(readings, experiment, prepared.weights.label)]
+    name = readings.names[place_of(readings.names, experiment, prepared.weights.label)]
     checks = store.find((*_key(prepared, experiment), name), Checks)
-    return None if checks is None else (readings, checks)
+    return readings, UNCHECKED if checks is None else checks
 
 
 def read(
@@ -137,29 +148,31 @@ def read(
 ) -> Steps:
     """Fit the probes of an experiment, a vector at a time, and store their numbers.
 
-    measured: with vectors. Raises SettingError where the model lacks the layer or the vector.
+    The checks come last. measured: with vectors. Raises SettingError where the model lacks the
+    layer or the vector.
     """
     vectors = measured.norms
     assert isinstance(vectors, Vectors)
+    layers = [str(layer) for layer in range(vectors.n_layers + 1)]
+    names = (*layers, *list(LAST)[: vectors.vectors.shape[1] - len(layers)])
+    name = names[place_of(names, experiment, measured.weights.label)]
     used = _used(measured, experiment, store)
     readings = store.find(_key(measured, experiment), Readings)
     if readings is None:
-        layers = [str(layer) for layer in range(vectors.n_layers + 1)]
-        names = (*layers, *list(LAST)[: vectors.vectors.shape[1] - len(layers)])
         rows: list[tuple[float, ...]] = []
         problems: dict[str, Undefined] = {}
-        for done, name in enumerate(names):
+        for done, other in enumerate(names):
             job.show(done, len(names) + 1, "vectors")
             yield
             try:
-                probe = _probe(vectors, name, used)
+                probe = _probe(vectors, other, used)
             except Undefined as error:
-                probe, problems[name] = (np.nan,) * 4, error
-            rows.append((*probe, *_line(measured, name, used)))
+                probe, problems[other] = (np.nan,) * 4, error
+            rows.append((*probe, *_line(measured, other, used)))
         computed = _readings(vectors, used, names, rows, problems)
         readings = store.get(_key(measured, experiment), Readings, lambda: computed)
-    name = readings.names[place_of(readings, experiment, measured.weights.label)]
-    total = len(readings.names) + 1
+    job.result = readings, UNCHECKED
+    total = len(names) + 1
     job.show(total - 1, total, "vectors")
     yield
     vector = vectors.of(*_pooling_of(name))[used.rows]
@@ -181,7 +194,7 @@ def probes(
     random: those of the same architecture with random weights. seconds: that measuring took.
     """
     readings, checks = numbers
-    place = place_of(readings, experiment, prepared.weights.label)
+    place = place_of(readings.names, experiment, prepared.weights.label)
     table = _table(readings, random)
     of_cls = table[table["vector"] == "cls"].to_dict("records")
     band = [{side: row[f"random_{side}"] for side in ("low", "high")} for row in of_cls]
@@ -238,6 +251,48 @@ def verdict_of(readings: Readings, unit: str) -> str:
     )
 
 
+def findings(result: Result) -> list[tuple[str, str]]:
+    """For each check that is computed and defined, what it finds, and what that means."""
+    unit = result.picture["unit"]
+    values = {fact.key: np.nan if fact.value is None else fact.value for fact in result.facts}
+    error, direction, half, shuffled = (
+        values[key]
+        for key in ("vector_error", "direction_error", "half_error", "shuffled_probe_r_squared")
+    )
+    whole = f"A probe of the whole vector, with all sentences, misses by {length(error, unit)}."
+    cases = [
+        (
+            direction,
+            first(
+                (direction <= NEARLY * error, "The direction alone does as well"),
+                (True, "The direction alone does worse"),
+            )
+            + f": it misses by {length(direction, unit)}",
+            f"Each vector is divided by its norm, so that all have size 1. {whole}",
+        ),
+        (
+            half,
+            first(
+                (half <= NEARLY * error, "Half as many sentences do almost as well"),
+                (True, "Half as many sentences do worse, so more would do better"),
+            )
+            + f": a probe misses by {length(half, unit)}",
+            f"Where the error hardly falls, more sentences would hardly lower it further. {whole}",
+        ),
+        (
+            shuffled,
+            first(
+                (shuffled < CHANCE, "With shuffled lengths, a probe finds nothing"),
+                (True, "Even with shuffled lengths, a probe finds something"),
+            )
+            + f": R² {percent(shuffled)}",
+            "The lengths are put in a random order, five times. An R² of 0 or less is guessing: "
+            "the probe does not make up what it finds.",
+        ),
+    ]
+    return [(title, text) for value, title, text in cases if not np.isnan(value)]
+
+
 def check(experiment: Experiment) -> None:
     """Raise SettingError where a setting could not be heeded."""
     size, probe_size = experiment.sample_size, experiment.probe_size
@@ -246,12 +301,12 @@ def check(experiment: Experiment) -> None:
         raise SettingError(reason, "Raise sample_size.")
 
 
-def place_of(readings: Readings, experiment: Experiment, label: str) -> int:
+def place_of(names: Sequence[str], experiment: Experiment, label: str) -> int:
     """The place of an experiment's vector in `names`; raises SettingError where there is none.
 
-    label: of the model, for the message.
+    names: of the vectors, as in `Readings`. label: of the model, for the message.
     """
-    layer, last = experiment.layer, readings.n_layers
+    layer, last = experiment.layer, sum(name.isdecimal() for name in names) - 1
     if experiment.pooling != "cls" and layer not in (None, last):
         reason = (
             f"layer is {layer}, and probes of {LAST[experiment.pooling]} vectors take the last."
@@ -259,8 +314,8 @@ def place_of(readings: Readings, experiment: Experiment, label: str) -> int:
         raise SettingError(reason, "Choose the last layer, or cls as pooling.")
     number = str(last if layer is None else layer)
     name = number if experiment.pooling == "cls" else experiment.pooling
-    if name in readings.names:
-        return readings.names.index(name)
+    if name in names:
+        return names.index(name)
     if experiment.pooling == "cls":
         reason = f"layer is {layer}, and {label} has layers 0 to {last}."
         raise SettingError(reason, "Choose one of them.")
@@ -454,7 +509,7 @@ def _caveats(
         (
             is_few,
             f"{counted(readings.n_different, 'different sentence')} are few for"
-            f" {readings.width:,} dimensions: with more, a probe would miss by less.",
+            f" {readings.width:,} dimensions: with more, a probe may miss by less.",
         ),
         (bool(random), _untrained(random, experiment.unit)),
     ]

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from clsviz.experiment import Experiment
 from clsviz.jobs.measure import Measured, Prepared
+from clsviz.sources.corpora import Corpus
+from clsviz.sources.models import Weights
 
 VERSION: Final = "2.0.dev0"
 
@@ -61,9 +63,8 @@ def versions() -> dict[str, str]:
     return {"clsviz": VERSION, "python": platform.python_version(), **libraries}
 
 
-def method(measured: Measured) -> dict[str, str]:
+def method(weights: Weights, corpus: Corpus, sample: str) -> dict[str, str]:
     """How the corpus was read and measured, by name, for whoever wants to know."""
-    weights, corpus = measured.weights, measured.sample.corpus
     reading = corpus.reading
     rows = {
         "Model": f"{weights.label} ({weights.name})",
@@ -76,7 +77,7 @@ def method(measured: Measured) -> dict[str, str]:
         "Cut into": reading.segmentation,
         "Texts": f"{reading.n_texts:,}" if reading.n_texts else "",
         "Fingerprint of the corpus": corpus.fingerprint,
-        "Sample": f"{len(measured.norms):,} sentences, seed {measured.sample.seed}",
+        "Sample": sample,
         "Versions": ", ".join(f"{name} {number}" for name, number in versions().items()),
     }
     return {name: text for name, text in rows.items() if text}

@@ -12,7 +12,7 @@ from clsviz.errors import SettingError, quote
 from clsviz.experiment import Experiment
 from clsviz.jobs.search import Rankings
 from clsviz.results import provenance
-from clsviz.results.numbers import percent
+from clsviz.results.numbers import counted, percent, times
 from clsviz.results.own_vectors import CAVEAT
 from clsviz.results.result import Fact, Result, first
 from clsviz.sources.models import Weights
@@ -384,6 +384,56 @@ def misled(result: Result) -> "pd.DataFrame":
     order = np.argsort(-np.abs(table["misled"].to_numpy()), kind="stable")[:MOST_MISLED]
     rows: pd.DataFrame = table.iloc[order]
     return rows[rows["misled"] != 0]
+
+
+def misled_title(rows: "pd.DataFrame") -> str:
+    """What length did to the searches that it misled most."""
+    if rows.empty:
+        return "No search found only texts of other lengths"
+    worst = float(rows["misled"].iloc[0])
+    direction = "longer" if worst > 0 else "shorter"
+    ratio = f"{np.exp(abs(worst)):.2g}"
+    return (
+        f"Length misled some: they found texts up to {ratio} times {direction} than the right one"
+    )
+
+
+def fix_title(result: Result) -> str:
+    """What trying the fixes has found."""
+    n, advised = counted(len(result.details["fixes"]), "fix").replace("fixs", "fixes"), ""
+    if fix := result.details["advised_fix"]:
+        advised = f"{FIXES[fix][0].lower()}{FIXES[fix][1:]}"
+    return f"Of {n} tried, one is advised: {advised}" if fix else f"Of {n} tried, none is advised"
+
+
+def fix_table(result: Result) -> "pd.DataFrame":
+    """A row for each way to search: as it is, by words, and with every fix."""
+    import pandas as pd
+
+    details, similarity = result.details, BY[result.about["similarity"]]
+    ways = [
+        (f"As it is, by {similarity}", details),
+        ("By BM25, which matches words", details["bm25"]),
+        *((FIXES[fix], numbers) for fix, numbers in details["fixes"].items()),
+    ]
+    return pd.DataFrame(
+        {
+            "Way": way,
+            "Recall": percent(numbers["recall_at_10"]),
+            "Change": _change(numbers),
+            "Shortest fifth": times(numbers["exposure"][0] or 0.0),
+            "Longest fifth": times(numbers["exposure"][-1] or 0.0),
+        }
+        for way, numbers in ways
+    )
+
+
+def _change(numbers: Mapping[str, Any]) -> str:
+    """A change of recall, with its interval."""
+    if "difference" not in numbers:
+        return ""
+    change, (low, high) = numbers["difference"], numbers["interval"]
+    return f"{percent(change)} ({percent(low)} to {percent(high)})"
 
 
 def _picture(answers: Answer, similarity: Similarity) -> dict[str, Any]:

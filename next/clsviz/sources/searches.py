@@ -20,7 +20,7 @@ from clsviz.errors import CorpusError, SettingError, Undefined, quote
 from clsviz.experiment import Experiment
 from clsviz.progress import Progress, silent
 from clsviz.sources import corpora, sampling, sentences, tables
-from clsviz.sources.corpora import Corpus, Fingerprint, Reading
+from clsviz.sources.corpora import Corpus, Fingerprint
 from clsviz.sources.sampling import Sample
 
 Task = Literal["titles", "halves", "cloze", "judged"]
@@ -54,6 +54,7 @@ class Searches:
     rows: of the texts among all that there were, of which the seed may have drawn some.
     n_unknown_ids: different ids, or texts, that are called right and are not in the corpus.
     n_without_text: queries without a right text, which are left out. caveats: sentences.
+    titles: the column that searches, where one does.
     """
 
     task: Task
@@ -64,6 +65,7 @@ class Searches:
     n_unknown_ids: int = 0
     n_without_text: int = 0
     caveats: tuple[str, ...] = ()
+    titles: str = ""
 
     @property
     def fingerprint(self) -> str:
@@ -154,9 +156,10 @@ def _whole_texts(
 
 def _of_titles(corpus: Corpus, column: str, experiment: Experiment) -> Searches:
     """Titles search for their texts."""
-    if column not in corpus.table.column_names or column == "sentence":
+    is_text = column in ("sentence", corpus.reading.column)
+    if is_text or column not in corpus.table.column_names:
         name = f" {quote(column)}" if column else " of titles"
-        reason = f"{quote(corpus.label)} has no column{name}."
+        reason = f"{quote(corpus.label)} has no column{name} besides its texts."
         raise CorpusError(reason, "Name one that has titles, or choose another task.")
     titles = [title or "" for title in corpus.table[column].to_pylist()]
     has_title = [bool(title.strip()) for title in titles]
@@ -167,7 +170,8 @@ def _of_titles(corpus: Corpus, column: str, experiment: Experiment) -> Searches:
     queries = [(title, [place]) for place, title in enumerate(filter(str.strip, titles))]
     n_empty = len(titles) - len(queries)
     caveats = [f"Rows without a title, which are left out: {n_empty:,}."] if n_empty else []
-    return _make("titles", corpus, texts, queries, experiment, caveats)
+    searches = _make("titles", corpus, texts, queries, experiment, caveats)
+    return replace(searches, titles=column)
 
 
 def _of_pairs(
@@ -350,5 +354,5 @@ def _corpus(corpus: Corpus, what: str, texts: Sequence[str]) -> Corpus:
     table = pa.table({"sentence": pa.array(texts, pa.large_string())})
     digest = Fingerprint()
     digest.add(table["sentence"])
-    reading = Reading(column=corpus.reading.column, n_texts=len(texts))
+    reading = replace(corpus.reading, n_texts=len(texts), caveats=())
     return Corpus(corpus.name, f"{what} of {corpus.label}", str(digest), table, reading)

@@ -31,6 +31,16 @@ def main() -> None:
                 default=True,
             ),
             st.Page(
+                PAGES / "where_length_lives.py",
+                title="Where length lives",
+                icon=":material/layers:",
+            ),
+            st.Page(
+                PAGES / "search.py",
+                title="Does length bend my search?",
+                icon=":material/search:",
+            ),
+            st.Page(
                 PAGES / "sentence.py",
                 title="Try a sentence",
                 icon=":material/edit:",
@@ -44,5 +54,5 @@ def main() -> None:
             ),
         ]
     )
-    st.session_state.experiment = sidebar.show()
+    st.session_state.experiment = sidebar.show(page.url_path)
     page.run()

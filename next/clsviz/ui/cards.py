@@ -1,17 +1,20 @@
 """Boxes of a page: how a file was read, sentences that were picked, the table, the method."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
 from clsviz.experiment import Experiment
-from clsviz.jobs.measure import Measured
 from clsviz.results import provenance
 from clsviz.results.numbers import counted, seconds
 from clsviz.results.result import Result
 from clsviz.sources import corpora
 from clsviz.sources.corpora import Corpus
+from clsviz.sources.models import Weights
 from clsviz.ui import layout, sidebar, speed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ORIGINAL: Final = Experiment(
     model="google-bert/bert-base-uncased", corpus="bookcorpus/bookcorpus", sample_size=100_000
@@ -64,21 +67,23 @@ def show_picked(result: Result, rows: list[int]) -> None:
             st.caption(f"The first {MOST_ROWS:,} of {len(rows):,} that were picked.")
 
 
-def show_table(result: Result) -> None:
-    """The sentences as a table, for the keyboard and the screen reader."""
-    with st.expander("All points as a table", key="table", on_change="rerun") as box:
+def show_table(title: str, table: "pd.DataFrame", alt: str) -> None:
+    """The picture as a table, for the keyboard and the screen reader."""
+    with st.expander(title, key="table", on_change="rerun") as box:
         if box.open:
-            table = result.table[COLUMNS]
-            st.dataframe(table.head(MOST_ROWS), hide_index=True, alt="Every point of the picture")
+            st.dataframe(table.head(MOST_ROWS), hide_index=True, alt=alt)
             if len(table) > MOST_ROWS:
                 st.caption(f"The first {MOST_ROWS:,} of {len(table):,}; the downloads have all.")
 
 
-def show_method(result: Result, measured: Measured) -> None:
-    """How the result came about."""
+def show_method(result: Result, weights: Weights, corpus: Corpus, sample: str) -> None:
+    """How the result came about.
+
+    sample: what was measured of the corpus.
+    """
     with st.expander("How it was measured", key="method", on_change="rerun") as box:
         if box.open:
-            rows = provenance.method(measured).items()
+            rows = provenance.method(weights, corpus, sample).items()
             st.table({"": [name for name, _ in rows], "Value": [text for _, text in rows]})
             st.code(result.command, language="shell", wrap_lines=True)
 

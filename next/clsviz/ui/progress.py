@@ -1,7 +1,7 @@
 """A page and its jobs."""
 
 import time
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 import streamlit as st
 
@@ -27,13 +27,18 @@ def require(jobs: Jobs, job: Job[T], what: str, reason: str, height: int) -> T:
     result = wait(job, PATIENCE_SECONDS)
     follow(jobs, job, what, result)
     if result is None:
-        if job.is_active and not job.has_left(session()):
-            ahead = jobs.ahead(job)
-            before = f" {counted(ahead, 'job')} of other visitors first." if ahead else ""
-            st.info(layout.escape(f"{reason}{before}"), icon=":material/schedule:")
-            st.skeleton(height)
-        st.stop()
+        stop(jobs, job, reason, height)
     return result
+
+
+def stop(jobs: Jobs, job: Job[T], reason: str, height: int) -> NoReturn:
+    """Stop the page, which has nothing to show without a job; see `require`."""
+    if job.is_active and not job.has_left(session()):
+        ahead = jobs.ahead(job)
+        before = f" {counted(ahead, 'job')} of other visitors first." if ahead else ""
+        st.info(layout.escape(f"{reason}{before}"), icon=":material/schedule:")
+        st.skeleton(height)
+    st.stop()
 
 
 def wait(job: Job[T], seconds: float) -> T | None:

@@ -1,23 +1,29 @@
 """The link, the downloads, and how to cite."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
 
-from clsviz.experiment import Experiment
-from clsviz.jobs.measure import Measured
+from clsviz.jobs.measure import Measured, Prepared
 from clsviz.results import provenance
 from clsviz.results.result import Result
 from clsviz.sources import corpora
+from clsviz.ui import sidebar
 
 
-def show(result: Result, measured: Measured, sentences: list[dict[str, Any]]) -> None:
-    """Draw the buttons under the picture; their contents come when they are opened."""
+def show(
+    result: Result, revisions: Mapping[str, str], sentences: Sequence[Mapping[str, Any]] = ()
+) -> None:
+    """Draw the buttons under the picture; their contents come when they are opened.
+
+    revisions: of the Hub, or "", by the settings that the page takes a model and a corpus from.
+    sentences: that the visitor has typed.
+    """
     contents: dict[str, Callable[[], object]] = {
-        "Link": lambda: _show_link(measured, sentences),
+        "Link": lambda: _show_link(revisions, sentences),
         "Download": lambda: _show_downloads(result),
         "Cite": lambda: st.code(provenance.citation(), language="bibtex", wrap_lines=True),
     }
@@ -30,18 +36,19 @@ def show(result: Result, measured: Measured, sentences: list[dict[str, Any]]) ->
                     draw()
 
 
-def _show_link(measured: Measured, sentences: list[dict[str, Any]]) -> None:
-    experiment: Experiment = st.session_state.experiment
-    if corpora.is_file(experiment.corpus):
+def revisions_of(prepared: Prepared | Measured) -> dict[str, str]:
+    """The revisions of a model and of a corpus, by their settings."""
+    corpus = prepared.sample.corpus
+    return {"model": prepared.weights.revision, "corpus": corpus.reading.revision}
+
+
+def _show_link(revisions: Mapping[str, str], sentences: Sequence[Mapping[str, Any]]) -> None:
+    query = sidebar.to_query()
+    if any(corpora.is_file(query.get(name, "")) for name in revisions):
         st.caption("Your file is not in the link: it works here, while the file is stored.")
-    query = experiment.to_query()
-    revisions = {
-        "model": measured.weights.revision,
-        "corpus": measured.sample.corpus.reading.revision,
-    }
     for name, revision in revisions.items():
-        if revision and "@" not in getattr(experiment, name):
-            query[name] = f"{getattr(experiment, name)}@{revision}"
+        if revision and "@" not in query[name]:
+            query[name] += f"@{revision}"
     if sentences and st.checkbox("Include my sentences", key="include"):
         query["text"] = "\n".join(own["sentence"] for own in sentences)
     address = str(st.context.url or "").partition("?")[0]

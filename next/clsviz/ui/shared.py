@@ -21,6 +21,13 @@ def points(key: str, n: int, experiment: Experiment, _measured: Measured) -> Res
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
+def picture(key: tuple[object, ...], _result: Result) -> str:
+    """The figure of a result as JSON."""
+    figure: str = figures.DRAW[_result.kind](_result).to_json()
+    return figure
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
 def pictures(key: tuple[object, ...], _result: Result) -> tuple[str, str]:
     """The scatter and the strip of layers as JSON."""
     has_layers = any(entry["r_squared"] is not None for entry in _result.details["layers"])

@@ -3,7 +3,7 @@
 The entry script draws them, as widgets that a page binds lose their value on another page.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any, Final
 
@@ -24,32 +24,90 @@ SAMPLE_SIZES: Final = ["500", "1000", "2000", "5000", "10000", "20000", "50000",
 
 LAYERS: Final = ["last", *map(str, range(25))]
 
+SEARCH: Final = {"search_corpus": "python-api", "search_pooling": "mean", "similarity": "cosine"}
+"""Settings of the search alone, with their defaults: pages with sentences have others."""
+
+SIMILARITIES: Final = ("cosine", "dot")
+
+NAMES: Final = {"search_corpus": "corpus", "search_pooling": "pooling"}
+"""Settings of `Experiment` that the search has under a name of its own."""
+
 BOUND: Final[dict[str, Any]] = {"bind": "query-params"}
 
 FILES: Final = ["txt", "csv", "tsv", "json", "jsonl", "parquet", "gz"]
 
 
-def show() -> Experiment:
-    """Draw the settings, and return the experiment; the page stops where they cannot be used."""
+def show(page: str) -> Experiment:
+    """Draw the settings, and return the experiment; the page stops where they cannot be used.
+
+    page: its path. Every page draws all settings, or their values would leave the address.
+    """
     if "refused" not in st.session_state:  # once: a widget drops from the address what it refuses
         st.session_state.refused = _refused()
     _apply_next()
+    is_search = page == "search"
     with st.sidebar:
-        _main_settings()
+        _model()
+        if is_search:
+            _search_settings()
+            _own_file("search_corpus")
+        else:
+            _corpus()
+            _own_file("corpus")
+            _main_settings()
         with st.expander("More settings", icon=":material/tune:"):
+            if is_search:
+                st.caption(
+                    "A search has whole texts and last vectors: of these, it takes the seed."
+                )
+                _corpus()
+                _main_settings()
             _other_settings()
+            if not is_search:
+                _search_settings()
     settings = {name: str(st.session_state[name] or "") for name in SETTINGS}
-    if st.session_state.setdefault("linked", settings) != settings:
+    all_settings = {**settings, **{name: st.session_state[name] for name in SEARCH}}
+    if st.session_state.setdefault("linked", all_settings) != all_settings:
         st.session_state.refused = []
     for sentence in st.session_state.refused:
         st.warning(layout.escape(sentence), icon=":material/link_off:")
     try:
         experiment = Experiment.parse(settings)
-        _check_access(experiment)
+        _check_access(experiment.model, experiment.corpus)
     except SettingError as error:
         layout.error(error)
         st.stop()
     return experiment
+
+
+def search() -> Experiment:
+    """The settings of the search; the page stops where they cannot be used."""
+    settings = {own: str(st.session_state[name] or "") for name, own in NAMES.items()}
+    view: Experiment = st.session_state.experiment
+    try:
+        _check_access(view.model, settings["corpus"])
+        return Experiment.parse(
+            {"model": view.model, "seed": str(view.seed), "sample_size": "all", **settings}
+        )
+    except SettingError as error:
+        layout.error(error)
+        st.stop()
+
+
+def to_query() -> dict[str, str]:
+    """The settings in the address: those that differ from the defaults."""
+    view: Experiment = st.session_state.experiment
+    values = {name: str(st.session_state[name] or "") for name in SEARCH}
+    changed = {name: text for name, text in values.items() if text not in ("", SEARCH[name])}
+    return {**view.to_query(), **changed}
+
+
+def take_layer(names: Sequence[str], rows: list[int]) -> None:
+    """Take the layer, or the vector, whose row of a table was clicked, by their names."""
+    for row in rows[:1]:
+        is_layer = names[row].isdecimal()
+        change("layer", names[row] if is_layer else "last")
+        change("pooling", "cls" if is_layer else names[row])
 
 
 def source_of(experiment: Experiment) -> tuple[object, ...]:
@@ -78,13 +136,23 @@ def _refused() -> list[str]:
     for name, text in st.query_params.items():
         if name != typed.PARAMETER:
             try:
-                Experiment(**{name: parse_setting(name, text)})
+                _check(name, text)
             except SettingError as error:
                 sentences.append(f"The link cannot be followed in all: {error}")
     return sentences
 
 
-def _main_settings() -> None:
+def _check(name: str, text: str) -> None:
+    """Raise SettingError where a setting in the address cannot be used."""
+    if name != "similarity":
+        own = NAMES.get(name, name)
+        Experiment(**{own: parse_setting(own, text)})
+    elif text not in ("", *SIMILARITIES):
+        remedy = f"Choose {' or '.join(SIMILARITIES)}."
+        raise SettingError(f"similarity is {quote(text)}.", remedy)
+
+
+def _model() -> None:
     st.selectbox(
         "Model",
         _options("model", MODELS),
@@ -93,6 +161,9 @@ def _main_settings() -> None:
         help="A model of the list, or an id of the Hugging Face Hub: owner/name@revision.",
         **BOUND,
     )
+
+
+def _corpus() -> None:
     st.selectbox(
         "Corpus",
         _options("corpus", CORPORA),
@@ -101,6 +172,24 @@ def _main_settings() -> None:
         help="A corpus of the list, or any dataset of the Hugging Face Hub.",
         **BOUND,
     )
+
+
+def _search_settings() -> None:
+    st.selectbox(
+        "Texts to search",
+        _options("search_corpus", ["python-api", *CORPORA]),
+        key="search_corpus",
+        accept_new_options=True,
+        help="A corpus of the list, or any dataset of the Hugging Face Hub. "
+        "Titles search for their texts, else halves of texts for the other half.",
+        **BOUND,
+    )
+    _choice("Vector to search by", "search_pooling", "Mean-pooled vectors are what most use.")
+    _choice("Similarity", "similarity", "Dot product heeds norms, cosine does not.")
+
+
+def _own_file(setting: str) -> None:
+    """Draw the button for a file of one's own, which becomes the value of a setting."""
     with st.popover(
         "Use your own file",
         icon=":material/upload_file:",
@@ -113,7 +202,11 @@ def _main_settings() -> None:
             FILES,
             key="file",
             on_change=_take_file,
+            args=(setting,),
         )
+
+
+def _main_settings() -> None:
     left, right = st.columns(2)
     left.selectbox(
         "Sample size",
@@ -174,14 +267,15 @@ def _options(name: str, known: Iterable[str]) -> list[str]:
 
 
 def _choice(label: str, name: str, help_text: str) -> None:
-    options = CHOICES[name]
+    options = SIMILARITIES if name == "similarity" else CHOICES[NAMES.get(name, name)]
+    default = SEARCH.get(name, options[0])
     st.segmented_control(
-        label, options, default=options[0], key=name, required=True, help=help_text, **BOUND
+        label, options, default=default, key=name, required=True, help=help_text, **BOUND
     )
 
 
-def _take_file() -> None:
-    """Store the file that was brought, and choose it as the corpus."""
+def _take_file(setting: str) -> None:
+    """Store the file that was brought, and choose it as the corpus of a setting."""
     file = st.session_state.file
     if file is None:
         return
@@ -191,18 +285,18 @@ def _take_file() -> None:
         st.session_state.refused = [str(error)]
         st.session_state.pop("linked", None)
         return
-    st.session_state.next = {"corpus": name, "column": "", "encoding": "", "split": ""}
+    others = () if setting in SEARCH else ("column", "encoding", "split")
+    st.session_state.next = {setting: name, **dict.fromkeys(others, "")}
     st.session_state.own_file = False
 
 
-def _check_access(experiment: Experiment) -> None:
+def _check_access(model: str, corpus: str) -> None:
     """Raise SettingError where a link names a file, and the visitor is not at this machine."""
-    name = experiment.corpus
     if is_at_this_machine():
         return
-    if corpora.is_file(name) and not name.startswith(uploads.PREFIX):
-        raise SettingError(f"{quote(name)} is a file of the server.", "Upload your file instead.")
-    model = experiment.model.removeprefix("untrained:")
+    if corpora.is_file(corpus) and not corpus.startswith(uploads.PREFIX):
+        raise SettingError(f"{quote(corpus)} is a file of the server.", "Upload your file instead.")
+    model = model.removeprefix("untrained:")
     if model.startswith(("/", ".", "~")):
         raise SettingError(
             f"{quote(model)} is a folder of the server.", "Choose a model of the Hub."

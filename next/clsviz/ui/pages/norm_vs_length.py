@@ -16,6 +16,7 @@ from clsviz.results.result import Result
 from clsviz.results.select import kind_of
 from clsviz.sources import corpora
 from clsviz.ui import cards, chart, layout, progress, share, shared, sidebar, speed, typed
+from clsviz.ui.app import PAGES
 from clsviz.ui.server import server, session
 
 HEIGHT, STRIP_HEIGHT = 480, 120
@@ -27,18 +28,6 @@ READING = (
 
 ANSWER_SECONDS = 1.5
 """An answer that takes longer comes after the points."""
-
-
-def choose_layer(names: list[str], rows: list[int]) -> None:
-    """Take the layer whose bar was clicked."""
-    for row in rows[:1]:
-        name = names[row]
-        if name.isdecimal():
-            sidebar.change("layer", name)
-            sidebar.change("pooling", "cls")
-        else:
-            sidebar.change("layer", "last")
-            sidebar.change("pooling", name)
 
 
 experiment: Experiment = st.session_state.experiment
@@ -127,10 +116,14 @@ with strip:
             alt="R² of the line after every layer",
             height=STRIP_HEIGHT,
             table=measured.key,
-            on_pick=partial(choose_layer, [str(one["layer"]) for one in layers]),
+            on_pick=partial(sidebar.take_layer, [str(one["layer"]) for one in layers]),
         )
-share.show(result, measured, sentences)
+share.show(result, share.revisions_of(measured), sentences)
 layout.caveats(result)
-cards.show_table(result)
-cards.show_method(result, measured)
+cards.show_table("All points as a table", result.table[cards.COLUMNS], "Every point")
+sample = f"{counted(len(measured.norms))}, seed {experiment.seed}"
+cards.show_method(result, weights, measured.sample.corpus, sample)
 cards.show_original()
+st.page_link(
+    PAGES / "where_length_lives.py", label="Then where is it?", icon=":material/arrow_forward:"
+)
