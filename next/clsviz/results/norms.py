@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import threadpoolctl
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.encoder import pipeline
@@ -101,7 +102,8 @@ def norms(measured: Measured, experiment: Experiment, store: Results) -> Result:
 
 def answer(job: Job[Result], measured: Measured, experiment: Experiment, store: Results) -> Steps:
     """Compute the answer in the background."""
-    job.result = norms(measured, experiment, store)
+    with threadpoolctl.threadpool_limits(1, user_api="blas"):  # more would wait for busy processors
+        job.result = norms(measured, experiment, store)
     yield from ()
 
 
