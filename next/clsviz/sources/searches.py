@@ -106,6 +106,9 @@ def find(
         raise SettingError(f"task is {quote(task)}, which takes no titles.", "Leave one out.")
     if task not in ("", "titles", "halves", "cloze"):
         raise SettingError(f"task is {quote(task)}.", "Choose titles, halves or cloze.")
+    if (titles or task == "titles") and texts is None and corpora.is_on_hub(experiment.corpus):
+        reason = "Titles cannot search: of a dataset of the Hub, one column alone is read."
+        raise SettingError(reason, "Download it as a file, or take halves as the task.")
     needed = ID if judged is not None else titles
     corpus = _whole_texts(experiment, root, needed, texts, progress)
     if judged is not None:
