@@ -30,6 +30,16 @@ def forms(sentences: list[str]) -> dict:
     }
 
 
+def test_a_path_is_a_file_and_no_size_is_a_sample(options: dict, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("One two\nThree\n")
+    assert set(clsviz.measure(corpus=path, **options).table["sentence"]) == {"One two", "Three"}
+    with pytest.raises(SettingError, match="sample_size"):
+        clsviz.measure(corpus=path, sample_size=0, **options)
+    with pytest.raises(CorpusError, match="None"):
+        clsviz.measure(corpus=None, **options)
+
+
 @pytest.mark.parametrize("name", ["list", "Series", "DataFrame", "Dataset"])
 def test_sentences_in_memory_keep_their_order_and_index(
     name: str, options: dict, sentences: list[str]
@@ -61,7 +71,7 @@ def test_progress_is_reported(options: dict, sentences: list[str]) -> None:
     ("corpus", "error", "words"),
     [
         ([], CorpusError, "no text|empty|no sentences"),
-        ({"train": ["a"]}, CorpusError, "split"),
+        ({"a": ["b"], "c": []}, CorpusError, "different lengths"),
         (["a b", 3], CorpusError, "3"),
         ("no-such-file.txt", CorpusError, "no-such-file.txt"),
     ],

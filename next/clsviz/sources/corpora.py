@@ -245,10 +245,12 @@ class Plan:
     """The way to read a table.
 
     column, segmentation, columns: as in `Reading`. extras: the columns that come along.
+    is_guess: the column was not named, and others hold text too.
     """
 
     source: Table
     column: str
+    is_guess: bool
     segmentation: str
     columns: tuple[str, ...]
     extras: tuple[str, ...]
@@ -288,6 +290,9 @@ class Plan:
         if text and text.is_guess:
             guess = f"The encoding {text.encoding} is a guess"
             caveats.append(f"{guess}: set another one if letters look wrong.")
+        if self.is_guess:
+            choice = " or ".join(map(quote, self.columns[:3]))
+            caveats.append(f"The column {quote(self.column)} is a guess: or set it to {choice}.")
         encoding = text.encoding if text else ""
         how = self.segmentation
         return Reading(self.column, encoding, how, doubts["texts"], self.columns, tuple(caveats))
@@ -314,7 +319,8 @@ def make_plan(
     others = tuple(other for other in tables.text_columns(columns) if other != column)
     short = (name for name in columns if columns[name].longest <= LONGEST_VALUE)
     extras = tuple(name for name in short if name not in (column, "sentence"))
-    return Plan(source, column, how, others, extras[:MOST_EXTRAS])
+    is_guess = bool(others) and not experiment.column
+    return Plan(source, column, is_guess, how, others, extras[:MOST_EXTRAS])
 
 
 class Fingerprint:

@@ -24,14 +24,17 @@ BLOCK_ROWS: Final = 500
 
 NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 
+MOST_NUMBERS: Final = 3
+"""Numbers of a sentence whose digits do not matter, as in “page 3 of 12”; with more, they do."""
+
 
 def near_duplicates(sentences: Sequence[str]) -> NDArray[np.intp]:
     """Clusters of near-duplicates among n sentences: intp (n,), numbered from 0 in order.
 
     Each sentence of a cluster is near to its first, not only to some other: else the sentences of a
     template would form chains. Two are near if they have the same words in the same order, up to
-    case, accents, punctuation and the digits of numbers between words, or if their pairs of
-    neighbouring words, with the beginning and the end, have a Jaccard similarity of `LEAST_SHARED`.
+    case, accents, punctuation and the digits of a few numbers, or if their pairs of neighbouring
+    words, with the beginning and the end, have a Jaccard similarity of `LEAST_SHARED`.
     """
     numbers: dict[tuple[str, ...], int] = {}
     head = [numbers.setdefault(_words(text), len(numbers)) for text in sentences[:MOST_COMPARED]]
@@ -52,7 +55,7 @@ def _folded(sentence: str) -> str:
 
 
 def _words(sentence: str) -> tuple[str, ...]:
-    """The words without case and accents; numbers are 0 next to words of another kind.
+    """The words without case and accents; a few numbers are 0, unless there is nothing else.
 
     A sentence without words is one word.
     """
@@ -60,8 +63,9 @@ def _words(sentence: str) -> tuple[str, ...]:
     if not text.isascii():
         letters = unicodedata.normalize("NFKD", text)
         text = "".join(letter for letter in letters if not unicodedata.combining(letter))
-    words = tuple(re.findall(r"\w+", NUMBER.sub("0", text)))
-    return words if set(words) - {"0"} else tuple(re.findall(r"\w+", text)) or (text,)
+    words, n_numbers = NUMBER.subn("0", text)
+    counts_numbers = n_numbers > MOST_NUMBERS or not re.search(r"[^\W0]", words)
+    return tuple(re.findall(r"\w+", text if counts_numbers else words)) or (text,)
 
 
 def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str, int]]:

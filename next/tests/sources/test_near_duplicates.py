@@ -22,6 +22,7 @@ LONG = " ".join(f"word{chr(97 + n)}" for n in range(26)) + " " + " ".join(WORDS)
         (["Page 1 of 2", "Page 17 of 3,000.5", "Page of"], [0, 0, 1]),
         (["Où ça?", "ou ca", "?!", "!!", "?!"], [0, 0, 1, 2, 1]),
         ([LONG, LONG.replace("lamp", "torch"), LONG.replace("lamp", "a b c")], [0, 0, 1]),
+        (["1 and 2 and 3", "2 and 3 and 1", "1 or 2 or 3 or 4", "2 or 3 or 4 or 5"], [0, 0, 1, 2]),
         (["4 1 6", "4,1,7", "7", "4. 1. 6."], [0, 1, 2, 0]),
         (["a a a", "a a a a", "a " * 20, "a " * 21], [0, 1, 2, 2]),
         ([], []),
