@@ -13,8 +13,8 @@ from clsviz.experiment import Pooling
 Arrays = dict[str, NDArray[Any]]
 """What is measured of consecutive sentences, by name; the first axis of each is the sentences."""
 
-Kind = Literal["norms", "means", "vectors"]
-"""A kind has the arrays of those before it."""
+Kind = Literal["norms", "means", "vectors", "last"]
+"""Each of the first three has the arrays of those before it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +82,38 @@ class Vectors(Means):
         if layer > last or (layer < last and pooling != "cls"):
             reason = f"There are no vectors of {pooling} after layer {layer}."
             raise SettingError(reason, "Choose the last layer.")
-        if pooling == "pooler" and not self.pooler.shape[1]:
-            raise SettingError("The model has no pooler.", "Choose cls or mean.")
         slot = {"cls": layer, "mean": last + 1, "pooler": last + 2}[pooling]
-        packed = self.vectors[:, slot]
-        bytes_of = np.zeros((*packed.shape[:2], 4), np.uint8)
-        bytes_of[..., 1:] = packed
-        return bytes_of.view("<f4")[..., 0].astype(np.float32, copy=False)
+        return _unpacked(self.vectors, slot)
 
 
-FORMS: Final[dict[Kind, type[Norms]]] = {"norms": Norms, "means": Means, "vectors": Vectors}
+@dataclass(frozen=True, eq=False)
+class Last(Norms):
+    """Norms of n sentences, and vectors after the last layer.
+
+    vectors: as those of `Vectors`, uint8 (n, 2 or 3, width, 3): [CLS], the mean, and the pooler's
+        output if there is one.
+    """
+
+    vectors: NDArray[np.uint8]
+
+    def of(self, pooling: Pooling) -> NDArray[np.float32]:
+        """The vectors of a pooling, float32 (n, width); raises SettingError as `Vectors.of`."""
+        return _unpacked(self.vectors, ("cls", "mean", "pooler").index(pooling))
+
+
+def _unpacked(vectors: NDArray[np.uint8], slot: int) -> NDArray[np.float32]:
+    if slot == vectors.shape[1]:  # that of the pooler, which comes last
+        raise SettingError("The model has no pooler.", "Choose cls or mean.")
+    packed = vectors[:, slot]
+    bytes_of = np.zeros((*packed.shape[:2], 4), np.uint8)
+    bytes_of[..., 1:] = packed
+    return bytes_of.view("<f4")[..., 0].astype(np.float32, copy=False)
+
+
+FORMS: Final[dict[Kind, type[Norms]]] = {
+    "norms": Norms,
+    "means": Means,
+    "vectors": Vectors,
+    "last": Last,
+}
 """The class that holds each kind of measurement."""

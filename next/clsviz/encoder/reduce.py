@@ -52,6 +52,18 @@ def vectors(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
     return {**_norms(forward, cls), "mean": _lengths(mean), "vectors": packed}
 
 
+def last(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
+    """The arrays of `Last` that take a model."""
+    cls, tokens = [], []
+    for tokens in forward.tokens(batch):
+        cls.append(torch.cat([run[:, 0] for run in tokens]))
+    mean = torch.cat([run.mean(1) for run in tokens])
+    flat = forward.flat[-1]
+    varying = [torch.where(flat.isnan(), vector, flat) for vector in (cls[-1], mean)]
+    packed = _packed([*varying, *pool(forward.model, cls[-1])])
+    return {**_norms(forward, cls), "vectors": packed}
+
+
 def trace(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
     """The arrays of `Norms`; states, [CLS] after every layer; pooled, the output of the pooler."""
     cls = forward.cls(batch)
@@ -63,6 +75,7 @@ REDUCERS: dict[str, Measure] = {
     "norms": norms,
     "means": means,
     "vectors": vectors,
+    "last": last,
     "trace": trace,
 }
 

@@ -13,7 +13,7 @@ from clsviz.experiment import Experiment, Pooling
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured, Prepared, measure
 from clsviz.jobs.worker import Runner
-from clsviz.measurements import Vectors
+from clsviz.measurements import Last
 from clsviz.sources import models
 from clsviz.sources.models import Weights
 from clsviz.sources.searches import Searches, find
@@ -45,7 +45,7 @@ class Indexed:
     def of(cls, texts: Measured, queries: Measured, pooling: Pooling) -> Self:
         """From measured texts and queries; raises SettingError where the model lacks the vector."""
         both = [some.norms for some in (texts, queries)]
-        vectors = [norms for norms in both if isinstance(norms, Vectors)]
+        vectors = [norms for norms in both if isinstance(norms, Last)]
         own = [some.of(pooling) for some in vectors]
         is_mean = pooling == "mean"
         means = () if is_mean else tuple(some.of("mean") for some in vectors)
@@ -166,9 +166,8 @@ def run(
     measured = []
     for sample in searches.samples:
         part: Job[Measured] = Job()
-        whole = replace(experiment, probe_size=len(sample))
         prepared = Prepared(weights, sample)
-        for _ in measure(part, prepared, whole, "vectors", chunks, runner):
+        for _ in measure(part, prepared, experiment, "last", chunks, runner):
             job.show(part.done, part.total, part.unit)
             yield
         if part.result is not None:

@@ -28,7 +28,7 @@ Task = Literal["titles", "halves", "cloze", "judged"]
 FEWEST: Final = 30
 """Of fewer searches, no fifth has enough to tell anything."""
 
-MOST_TEXTS, MOST_SEARCHES = 20_000, 5_000
+MOST_TEXTS, MOST_SEARCHES = 100_000, 5_000
 """Texts that are indexed, and searches among them; of more, the seed draws so many."""
 
 WINDOWS: Final = (2, 3, 5, 9)

@@ -13,7 +13,7 @@ from clsviz.encoder.encoder import load
 from clsviz.encoder.forward import LAYOUTS, OwnPass, has_bfloat16
 from clsviz.encoder.reduce import REDUCERS
 from clsviz.errors import SettingError
-from clsviz.measurements import Norms, Vectors
+from clsviz.measurements import Last, Norms, Vectors
 from clsviz.sources.models import Weights
 
 from .conftest import KINDS, Build, weights
@@ -40,6 +40,7 @@ def test_norms_are_those_of_transformers(kind: str, build: Build, texts: list[st
     encoder = load(build(kind))
     norms = Norms.from_chunks([encoder.run(texts, "norms")])
     vectors = Vectors.from_chunks([encoder.run(texts, "vectors")])
+    last = Last.from_chunks([encoder.run(texts, "last")])
     for i, sentence in enumerate(texts[:12]):
         tokens, pooled = states(build(kind), sentence, encoder.max_length)
         cls, means = [t[0] for t in tokens], [t.mean(0) for t in tokens]
@@ -47,8 +48,11 @@ def test_norms_are_those_of_transformers(kind: str, build: Build, texts: list[st
         np.testing.assert_allclose(vectors.mean[i], norm(means), rtol=1e-6)
         np.testing.assert_allclose(vectors.of("cls", 1)[i], cls[1], rtol=3e-5, atol=1e-6)
         np.testing.assert_allclose(vectors.of("mean")[i], means[-1], rtol=3e-5, atol=1e-6)
+        np.testing.assert_allclose(last.of("cls")[i], cls[-1], rtol=3e-5, atol=1e-6)
+        np.testing.assert_allclose(last.of("mean")[i], means[-1], rtol=3e-5, atol=1e-6)
         assert norms.pooler.shape[1] == (pooled is not None)
         if pooled is not None:
+            np.testing.assert_allclose(last.of("pooler")[i], pooled[0], rtol=3e-5, atol=1e-6)
             np.testing.assert_allclose(norms.pooler[i], norm(pooled.numpy()), rtol=1e-6)
 
 

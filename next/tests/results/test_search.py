@@ -132,10 +132,10 @@ def test_what_was_ranked_is_not_measured_again(
 ) -> None:
     here = {**options, "store": tmp_path}
     first = clsviz.search_test(corpus=frame, column="text", **here)
-    for folder in tmp_path.glob("vectors-*"):
+    for folder in tmp_path.glob("last-*"):
         shutil.rmtree(folder)
     again = clsviz.search_test(corpus=frame, column="text", **here)
-    assert not list(tmp_path.glob("vectors-*"))
+    assert not list(tmp_path.glob("last-*"))
     assert {**again.json(), "seconds": first.about["seconds"]} == first.json()
 
 
