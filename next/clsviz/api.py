@@ -18,7 +18,7 @@ from clsviz.jobs.worker import InProcess
 from clsviz.measurements import Kind
 from clsviz.progress import Progress, silent
 from clsviz.results import compare as comparing
-from clsviz.results.compare import SEARCH_CORPUS, SEARCH_POOLING, Comparison, Searched
+from clsviz.results.compare import SEARCH_CORPUS, SEARCH_POOLING
 from clsviz.results.norms import norms
 from clsviz.results.own_vectors import measure as measure_vectors
 from clsviz.results.probes import SEEDS, UNCHECKED, Checks, Readings, probes
@@ -32,8 +32,9 @@ from clsviz.results.search import result as search_result
 from clsviz.results.select import kind_of
 from clsviz.results.shipped import SHIPPED
 from clsviz.sources import corpora, models, sampling
-from clsviz.sources.models import UNTRAINED, Weights
+from clsviz.sources.models import UNTRAINED
 from clsviz.sources.models import find as find_model
+from clsviz.sources.searches import Searches
 from clsviz.sources.searches import find as find_searches
 from clsviz.store.chunks import Chunks
 from clsviz.store.results import Results
@@ -360,16 +361,18 @@ def compare_experiment(
     root = default_store() if store is None else Path(store)
     weights = [find_model(name, experiment.seed, progress) for name in models]
     searching = comparing.searching_of(experiment, search_corpus, search_pooling)
-    searched: Searched | str = ""
+    searches: Searches | str = ""
     if searching is not None:
-        searched = _search_by_all(weights, searching, root, progress)
+        try:
+            searches = find_searches(searching, root, progress=progress)
+        except Undefined as error:
+            searches = str(error)
     results = []
     for corpus in corpora:
         view = replace(experiment, corpus=corpus)
         first = _prepare(view, texts, root, progress)
         prepared = [Prepared(one, first.sample) for one in weights]
-        numbers, seconds = _compare(prepared, view, root, progress)
-        results.append(comparing.comparison(prepared, numbers, view, searching, searched, seconds))
+        results.append(_compare(prepared, view, searching, searches, root, progress))
     if len(results) == 1:
         return results[0]
     return comparing.joined(results, corpora, experiment, searching)
@@ -439,38 +442,25 @@ def _read(
 
 
 def _compare(
-    prepared: Sequence[Prepared], experiment: Experiment, root: Path, progress: Progress
-) -> tuple[Comparison, float]:
-    """The numbers of a comparison, stored or computed, and the seconds that measuring took."""
-    results = Results(root, SHIPPED)
-    stored = comparing.find(prepared, experiment, results)
-    if stored is not None:
-        return stored, 0.0
-    measured = [_measure(one, experiment, "vectors", root, progress) for one in prepared]
-    job: Job[Comparison] = Job()
-    for _ in comparing.compute(job, measured, experiment, results):
+    prepared: Sequence[Prepared],
+    experiment: Experiment,
+    searching: Experiment | None,
+    searches: Searches | str,
+    root: Path,
+    progress: Progress,
+) -> Result:
+    """The answer on one corpus."""
+    stores = Chunks(root, SHIPPED), InProcess(), Results(root, SHIPPED)
+    found = None if isinstance(searches, str) else searches
+    measuring: Job[float] = Job()
+    for _ in comparing.measure_all(measuring, prepared, experiment, searching, found, stores):
+        progress(measuring.done, measuring.total, measuring.unit)
+    job: Job[Result] = Job()
+    settings = searching, searches, measuring.result or 0.0
+    for _ in comparing.answer(job, prepared, experiment, *settings, stores):
         progress(job.done, job.total, job.unit)
     assert job.result is not None  # it has taken its last step
-    return job.result, sum(one.seconds for one in measured)
-
-
-def _search_by_all(
-    weights: Sequence[Weights], searching: Experiment, root: Path, progress: Progress
-) -> Searched | str:
-    """The searches by every model, or why there are none."""
-    stores = Chunks(root, SHIPPED), InProcess(), Results(root, SHIPPED)
-    try:
-        searches = find_searches(searching, root, progress=progress)
-        rankings = []
-        for one in weights:
-            job: Job[Rankings] = Job()
-            for _ in rank_texts(job, searches, one, searching, None, *stores):
-                progress(job.done, job.total, job.unit)
-            assert job.result is not None  # it has taken its last step
-            rankings.append(job.result)
-        return comparing.search(searches, rankings, searching.seed)
-    except Undefined as error:
-        return error.reason
+    return job.result
 
 
 def _in_order(result: Result, sample: sampling.Sample) -> Result:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from clsviz.figures import bars, lines, scatter, steps
+from clsviz.figures import bars, lines, models, scatter, steps
 from clsviz.results.result import Result
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ DRAW: "Final[dict[str, Callable[[Result], go.Figure]]]" = {
     "norms": scatter.norms,
     "probes": lines.probes,
     "search": bars.search,
+    "models": models.models,
     "typed": steps.growth,
     "anatomy": steps.way,
 }

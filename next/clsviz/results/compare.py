@@ -13,9 +13,10 @@ from clsviz.encoder import pipeline
 from clsviz.errors import SettingError, Undefined
 from clsviz.experiment import Experiment, Pooling
 from clsviz.jobs.jobs import Job, Steps
-from clsviz.jobs.measure import Measured, Prepared
-from clsviz.jobs.search import Rankings
-from clsviz.measurements import Vectors
+from clsviz.jobs.measure import Measured, Prepared, measure
+from clsviz.jobs.search import Rankings, key_of, run
+from clsviz.jobs.worker import Runner
+from clsviz.measurements import Kind, Vectors
 from clsviz.results import provenance
 from clsviz.results.norms import check_precision, clusters_of, layer_of
 from clsviz.results.numbers import counted, length, percent
@@ -29,6 +30,7 @@ from clsviz.statistics.exposure import Outcome, Ranking
 from clsviz.statistics.jackknife import Floats, check_different
 from clsviz.statistics.paired import Lead
 from clsviz.statistics.ranking import Relevance
+from clsviz.store.chunks import Chunks
 from clsviz.store.results import Results
 
 if TYPE_CHECKING:
@@ -68,6 +70,9 @@ COLUMNS: Final = (
 best one, of guessing, and of the line of the norm on length."""
 
 Numbers = dict[str, float]
+
+Stores = tuple[Chunks, Runner, Results]
+"""Where vectors are, what measures those that are missing, and where numbers are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,30 +157,103 @@ def find(prepared: Sequence[Prepared], experiment: Experiment, store: Results) -
     return store.find(_key(prepared, experiment), Comparison)
 
 
-def compute(
-    job: Job[Comparison], measured: Sequence[Measured], experiment: Experiment, store: Results
+def measure_all(
+    job: Job[float],
+    prepared: Sequence[Prepared],
+    experiment: Experiment,
+    searching: Experiment | None,
+    searches: Searches | None,
+    stores: Stores,
 ) -> Steps:
-    """Compare models whose vectors are measured, a layer at a time, and store the numbers.
+    """Store all vectors that a comparison takes; the result is the seconds that measuring took."""
+    tasks: list[tuple[Prepared, Experiment, Kind]] = []
+    if find(prepared, experiment, stores[2]) is None:
+        tasks += [(one, experiment, "vectors") for one in prepared]
+    for one in prepared:
+        if searches is None or searching is None:
+            continue
+        key = key_of(searches, one.weights.fingerprint, searching, None)
+        if stores[2].find(key, Rankings) is None:
+            tasks += [(Prepared(one.weights, part), searching, "last") for part in searches.samples]
+    sizes = [
+        min(len(one.sample), view.probe_size) if kind == "vectors" else len(one.sample)
+        for one, view, kind in tasks
+    ]
+    done, seconds = 0, 0.0
+    for (one, view, kind), size in zip(tasks, sizes, strict=True):
+        job.model = one.weights.fingerprint
+        part: Job[Measured] = Job()
+        for _ in measure(part, one, view, kind, *stores[:2]):
+            job.show(done + part.done, sum(sizes), "sentences")
+            yield
+        done += size
+        seconds += part.result.seconds if part.result else 0.0
+    job.result = seconds
 
+
+def answer(
+    job: Job[Result],
+    prepared: Sequence[Prepared],
+    experiment: Experiment,
+    searching: Experiment | None,
+    searches: Searches | str,
+    seconds: float,
+    stores: Stores,
+) -> Steps:
+    """Compare models, whose vectors are stored.
+
+    searching: the settings of the search, None for none. searches: those, or why there are none.
     Raises SettingError where a model lacks the layer or the vector.
     """
+    numbers = find(prepared, experiment, stores[2])
+    if numbers is None:
+        computing: Job[Comparison] = Job()
+        for _ in compute(computing, prepared, experiment, stores):
+            job.show(computing.done, computing.total, computing.unit)
+            yield
+        numbers = computing.result
+        assert numbers is not None  # it has taken its last step
+    searched: Searched | str = searches if isinstance(searches, str) else ""
+    if isinstance(searches, Searches) and searching:
+        rankings = []
+        try:
+            for one in prepared:
+                ranking: Job[Rankings] = Job()
+                yield from run(ranking, searches, one.weights, searching, None, *stores)
+                assert ranking.result is not None  # it has taken its last step
+                rankings.append(ranking.result)
+            searched = search(searches, rankings, searching.seed)
+        except Undefined as error:
+            searched = str(error)
+    job.result = comparison(prepared, numbers, experiment, searching, searched, seconds)
+
+
+def compute(
+    job: Job[Comparison], prepared: Sequence[Prepared], experiment: Experiment, stores: Stores
+) -> Steps:
+    """Compare models on the sentences that all of them read, and store the numbers.
+
+    The vectors of one model at a time are read from the store, or measured.
+    """
+    measured = [_measured(one, experiment, stores) for one in prepared]
     tables = [select(one, experiment) for one in measured]
     is_long = np.any([table["n_tokens"] >= experiment.length_cutoff for table in tables], axis=0)
     is_cut = np.any([table["truncated"] for table in tables], axis=0)
     rows = np.flatnonzero(~is_long & ~is_cut)
-    clusters = clusters_of(measured[0], store)[rows]
+    clusters = clusters_of(measured[0], stores[2])[rows]
     groups = tables[0]["row_group"].to_numpy()[rows] if "row_group" in tables[0] else None
+    del measured
     parts: list[Part] = []
-    done, total = 0, sum(one.norms.n_layers + 1 for one in measured)
-    for one, table in zip(measured, tables, strict=True):
+    for number, (one, table) in enumerate(zip(prepared, tables, strict=True)):
+        vectors = _measured(one, experiment, stores)
+        lengths = table["length"].to_numpy(np.float64)[rows]
+        n_layers = vectors.norms.n_layers
         errors: list[Floats] = []
-        for layer in range(one.norms.n_layers + 1):
-            job.show(done, total, "layers")
+        for layer in range(n_layers + 1):
+            job.show(number * (n_layers + 1) + layer, len(prepared) * (n_layers + 1), "layers")
             yield
-            lengths = table["length"].to_numpy(np.float64)[rows]
-            errors.append(_errors(one, layer, rows, lengths, clusters))
-            done += 1
-        parts.append(_part(one, experiment, table.iloc[rows], errors, clusters, groups))
+            errors.append(_errors(vectors, layer, rows, lengths, clusters))
+        parts.append(_part(vectors, experiment, table.iloc[rows], errors, clusters, groups))
     drawn = paired.clusterings(clusters, groups)
     probed = [part for part in parts if np.isfinite(part.last_errors).all()]
     intervals, error_margin = paired.means([part.last_errors for part in probed], drawn)
@@ -195,7 +273,7 @@ def compute(
         n_truncated=int((is_cut & ~is_long).sum()),
         is_equal_length=all(np.array_equal(part.lengths, parts[0].lengths) for part in parts),
     )
-    job.result = store.get(_key(measured, experiment), Comparison, lambda: computed)
+    job.result = stores[2].get(_key(prepared, experiment), Comparison, lambda: computed)
 
 
 def search(searches: Searches, rankings: Sequence[Rankings], seed: int) -> Searched:
@@ -323,13 +401,22 @@ def _against(shares: "pd.Series[float]", lead: Lead) -> str:
     return f"{percent(high)} against {percent(low)}"
 
 
-def _key(prepared: Sequence[Prepared | Measured], experiment: Experiment) -> tuple[object, ...]:
+def _key(prepared: Sequence[Prepared], experiment: Experiment) -> tuple[object, ...]:
     sample = prepared[0].sample
     n = min(len(sample), experiment.probe_size)
     models = [one.weights.fingerprint for one in prepared]
     source = experiment.precision, sample.corpus.fingerprint, sample.seed, n
     view = experiment.length_cutoff, experiment.layer, experiment.pooling, experiment.unit
     return "compare", VERSION, models, *source, *view
+
+
+def _measured(prepared: Prepared, experiment: Experiment, stores: Stores) -> Measured:
+    """The vectors of a model, and its norms."""
+    job: Job[Measured] = Job()
+    for _ in measure(job, prepared, experiment, "vectors", *stores[:2]):
+        pass
+    assert job.result is not None  # it has taken its last step
+    return job.result
 
 
 def _errors(

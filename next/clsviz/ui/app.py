@@ -41,6 +41,11 @@ def main() -> None:
                 icon=":material/search:",
             ),
             st.Page(
+                PAGES / "compare.py",
+                title="Compare models",
+                icon=":material/compare_arrows:",
+            ),
+            st.Page(
                 PAGES / "sentence.py",
                 title="Try a sentence",
                 icon=":material/edit:",

@@ -52,7 +52,11 @@ def _show_link(revisions: Mapping[str, str], sentences: Sequence[Mapping[str, An
     if sentences and st.checkbox("Include my sentences", key="include"):
         query["text"] = "\n".join(own["sentence"] for own in sentences)
     address = str(st.context.url or "").partition("?")[0]
-    st.code(f"{address}?{urlencode(query)}" if query else address, language=None, wrap_lines=True)
+    st.code(
+        f"{address}?{urlencode(query, doseq=True)}" if query else address,
+        language=None,
+        wrap_lines=True,
+    )
 
 
 def _show_downloads(result: Result) -> None:

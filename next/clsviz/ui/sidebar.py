@@ -11,6 +11,7 @@ import streamlit as st
 
 from clsviz.errors import ClsvizError, SettingError, quote
 from clsviz.experiment import CHOICES, RANGES, Experiment, parse_setting
+from clsviz.results.compare import MOST_MODELS
 from clsviz.sources import corpora, hub_datasets, uploads
 from clsviz.sources.models import MODELS
 from clsviz.ui import layout, typed
@@ -29,7 +30,7 @@ SEARCH: Final = {"search_corpus": "python-api", "search_pooling": "mean", "simil
 
 SIMILARITIES: Final = ("cosine", "dot")
 
-NAMES: Final = {"search_corpus": "corpus", "search_pooling": "pooling"}
+NAMES: Final = {"search_corpus": "corpus", "search_pooling": "pooling", "others": "model"}
 """Settings of `Experiment` that the search has under a name of its own."""
 
 BOUND: Final[dict[str, Any]] = {"bind": "query-params"}
@@ -45,9 +46,12 @@ def show(page: str) -> Experiment:
     if "refused" not in st.session_state:  # once: a widget drops from the address what it refuses
         st.session_state.refused = _refused()
     _apply_next()
+    typed.texts()  # in the address of this page alone
     is_search = page == "search"
     with st.sidebar:
         _model()
+        if page == "compare":
+            _others()
         if is_search:
             _search_settings()
             _own_file("search_corpus")
@@ -65,6 +69,8 @@ def show(page: str) -> Experiment:
             _other_settings()
             if not is_search:
                 _search_settings()
+            if page != "compare":
+                _others()
     settings = {name: str(st.session_state[name] or "") for name in SETTINGS}
     all_settings = {**settings, **{name: st.session_state[name] for name in SEARCH}}
     if st.session_state.setdefault("linked", all_settings) != all_settings:
@@ -82,7 +88,7 @@ def show(page: str) -> Experiment:
 
 def search() -> Experiment:
     """The settings of the search; the page stops where they cannot be used."""
-    settings = {own: str(st.session_state[name] or "") for name, own in NAMES.items()}
+    settings = {NAMES[name]: str(st.session_state[name] or "") for name in SEARCH if name in NAMES}
     view: Experiment = st.session_state.experiment
     try:
         _check_access(view.model, settings["corpus"])
@@ -94,12 +100,25 @@ def search() -> Experiment:
         st.stop()
 
 
-def to_query() -> dict[str, str]:
+def models() -> list[str]:
+    """The models to compare, that of the experiment first; the page stops where one is closed."""
+    names = [st.session_state.experiment.model, *st.session_state.others]
+    try:
+        for name in names:
+            _check_access(name, Experiment.corpus)
+    except SettingError as error:
+        layout.error(error)
+        st.stop()
+    return list(dict.fromkeys(names))
+
+
+def to_query() -> dict[str, Any]:
     """The settings in the address: those that differ from the defaults."""
     view: Experiment = st.session_state.experiment
     values = {name: str(st.session_state[name] or "") for name in SEARCH}
     changed = {name: text for name, text in values.items() if text not in ("", SEARCH[name])}
-    return {**view.to_query(), **changed}
+    others = {"others": st.session_state.others} if st.session_state.others else {}
+    return {**view.to_query(), **changed, **others}
 
 
 def take_layer(names: Sequence[str], rows: list[int]) -> None:
@@ -120,7 +139,7 @@ def measurement_of(experiment: Experiment) -> tuple[object, ...]:
     return *source_of(experiment), experiment.precision, experiment.probe_size
 
 
-def change(name: str, value: str | int) -> None:
+def change(name: str, value: str | int | list[str]) -> None:
     """Change a setting from a page, whose widgets are drawn after those of the settings."""
     st.session_state.setdefault("next", {})[name] = value
 
@@ -159,6 +178,21 @@ def _model() -> None:
         key="model",
         accept_new_options=True,
         help="A model of the list, or an id of the Hugging Face Hub: owner/name@revision.",
+        **BOUND,
+    )
+
+
+def _others() -> None:
+    known = [*MODELS, f"untrained:{st.session_state.model}"]
+    linked = st.session_state.get("others") or st.query_params.get_all("others")
+    st.multiselect(
+        "Compare with",
+        list(dict.fromkeys([*known, *linked])),
+        key="others",
+        accept_new_options=True,
+        max_selections=MOST_MODELS - 1,
+        help="Models of the list, or ids of the Hugging Face Hub; “untrained:” before a name "
+        "replaces its weights by random ones.",
         **BOUND,
     )
 

@@ -1,0 +1,147 @@
+"""Compare models: search, probe and norm of several models on the same sentences."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import streamlit as st
+
+from clsviz.errors import ClsvizError
+from clsviz.experiment import Experiment
+from clsviz.jobs.jobs import Job, Steps
+from clsviz.jobs.measure import Prepared
+from clsviz.results import compare as comparing
+from clsviz.results.numbers import counted
+from clsviz.results.result import Result
+from clsviz.sources import models
+from clsviz.sources import searches as searching_in
+from clsviz.sources.searches import Searches
+from clsviz.ui import cards, chart, layout, progress, share, shared, sidebar, work
+from clsviz.ui.app import PAGES
+from clsviz.ui.server import server, session
+
+ROW_HEIGHT, AXIS_HEIGHT = 90, 90
+
+ANSWER_SECONDS = 2.0
+"""An answer that takes longer lets the page wait."""
+
+READING: Final = (
+    "A line is a 95% interval. Right text among ten: how often a search finds it. A probe predicts "
+    "lengths from the last layer’s [CLS] vector: the less it misses them by, the more of the "
+    "length can be read there. R²: what a line in length accounts for of the differences between "
+    "norms, the vectors’ sizes."
+)
+
+LABELS: Final = {
+    "label": "Model",
+    "recall_at_10": "Right text among ten",
+    "ndcg_at_10": "nDCG",
+    "exposure_shortest": "Exposure, shortest fifth",
+    "exposure_longest": "Exposure, longest fifth",
+    "last_probe_error": "Last probe misses by",
+    "guess_error": "Guessing",
+    "probe_r_squared": "R² of the best probe",
+    "probe_layer": "Its layer",
+    "r_squared": "R² of the norm",
+    "norm_mean": "Mean norm",
+    "norm_sd": "Deviation of norms",
+    "mean_tokens": "Tokens a sentence",
+    "n_layers": "Layers",
+}
+"""Columns of the table."""
+
+
+def prepare_others(job: Job[list[Prepared]], first: Prepared, names: Sequence[str]) -> Steps:
+    """Prepare the other models for the same sentences."""
+    yield
+    seed = first.sample.seed
+    others = [replace(first, weights=models.find(name, seed, job.show)) for name in names[1:]]
+    job.result = [first, *others]
+
+
+def find_searches(job: Job[Searches | str], view: Experiment) -> Steps:
+    """The searches of a corpus, or why there are none."""
+    yield
+    try:
+        job.result = searching_in.find(view, machine.root, progress=job.show)
+    except ClsvizError as error:
+        job.result = str(error)
+
+
+experiment: Experiment = st.session_state.experiment
+names, view, machine = sidebar.models(), sidebar.search(), server()
+is_example = len(names) == 1
+if is_example:
+    base = names[0].removeprefix(models.UNTRAINED)
+    names.append(base if names[0] != base else models.UNTRAINED + base)
+height = ROW_HEIGHT * len(names) + AXIS_HEIGHT
+first = work.prepared(experiment, height)
+preparing: Job[list[Prepared]] = machine.fetch.ask(
+    ("models", first.weights.fingerprint, sidebar.source_of(experiment), *names),
+    lambda job: prepare_others(job, first, names),
+    session(),
+)
+prepared = progress.require(
+    machine.fetch, preparing, "Preparing", "The server looks for the models.", height
+)
+if is_example and comparing.find(prepared, experiment, machine.results) is None:
+    st.header(layout.escape(comparing.QUESTION), anchor=False)
+    st.info(
+        "Choose another model to compare with, in the sidebar: both are measured on the same "
+        "sentences.",
+        icon=":material/compare_arrows:",
+    )
+    label = prepared[1].weights.label
+    if st.button(f"Compare with {layout.escape(label)}", icon=":material/play_arrow:"):
+        sidebar.change("others", names[1:])
+        st.rerun()
+    st.stop()
+
+finding: Job[Searches | str] = machine.fetch.ask(
+    ("searches of all", view.corpus, view.seed), lambda job: find_searches(job, view), session()
+)
+reason = "The server makes searches of the corpus."
+searches = progress.require(machine.fetch, finding, "Preparing", reason, height)
+found = None if isinstance(searches, str) else searches
+stores = machine.chunks, machine.worker, machine.results
+fingerprints = [one.weights.fingerprint for one in prepared]
+corpus = first.sample.corpus
+sources = *fingerprints, corpus.fingerprint, found.fingerprint if found else searches
+measuring: Job[float] = machine.model.ask(
+    ("compare", *sources, view.pooling, sidebar.measurement_of(experiment)),
+    lambda job: comparing.measure_all(job, prepared, experiment, view, found, stores),
+    session(),
+    model=fingerprints[0],
+)
+n = min(len(first.sample), experiment.probe_size)
+reason = f"The server measures {counted(n)} with {counted(len(names), 'model')}"
+if found:
+    reason += f", and the texts and queries of {counted(len(found.right))} that search"
+seconds = progress.require(machine.model, measuring, "Measuring", f"{reason}.", height)
+answering: Job[Result] = machine.analysis.ask(
+    ("compare", *sources, view.pooling, experiment),
+    lambda job: comparing.answer(job, prepared, experiment, view, searches, seconds, stores),
+    session(),
+)
+progress.wait(answering, ANSWER_SECONDS)
+reason = "The server fits probes, and ranks the texts."
+result = progress.require(machine.analysis, answering, "Comparing", reason, height)
+
+cards.show_reading(corpus, experiment)
+layout.head(result)
+if is_example:
+    st.caption("An example: choose models to compare with in the sidebar.")
+chart.show(
+    shared.picture(("compare", *sources, view.pooling, experiment), result),
+    key="models",
+    alt=f"{result.question} {result.verdict}",
+    height=height,
+)
+st.caption(READING)
+share.show(result, share.revisions_of(first))
+layout.caveats(result)
+table = result.table[list(LABELS)].rename(columns=LABELS)
+cards.show_table("All numbers as a table", table, "The numbers of every model")
+sample = f"the first {counted(n)} drawn, seed {experiment.seed}"
+cards.show_method(result, first.weights, corpus, sample)
+st.page_link(PAGES / "sentence.py", label="And your sentence?", icon=":material/arrow_forward:")
