@@ -1,19 +1,19 @@
 """The norm of [CLS] step by step: word by word, and part by part of the model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from clsviz.figures.style import (
+    BACKGROUND,
     OWN,
     POINTS,
     SUMMARY,
     TEXT,
-    Label,
-    annotations,
     axis,
     ends,
+    escape,
     hover_label,
     layout,
     shorten,
@@ -25,14 +25,12 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 FEW_WORDS: Final = 14
-"""Words that have room under their points."""
+"""Words that have room above their points."""
 
-WEIGHTS: Final = [0.0, 0.48]
-NORMS: Final = [0.52, 1.0]
-"""Shares of the picture for the bars of the weights, and for those of the norms."""
+LONGEST_WORD: Final = 14
 
-ROOM: Final = 1.35
-"""Length of an axis, for a bar with its number."""
+ROOM: Final = 1.5
+"""Length of an axis, of its longest bar: numbers stand at the ends of bars."""
 
 Trace = dict[str, Any]
 
@@ -44,55 +42,74 @@ def growth(result: Result) -> "go.Figure":
     """
     import plotly.graph_objects as go
 
-    table, picture = result.table, result.picture
+    table, titles = result.table, result.picture.get("labels", {})
     x, y = table["length"].to_numpy(np.int32), table["norm"].to_numpy(np.float32)
-    xs = ends(x, room=0.05)
-    data, labels, heights = [], [], []
-    if bands := picture.get("bands"):
-        lengths = np.asarray(bands["lengths"], np.float32)
-        is_near = (lengths >= xs[0] - np.ptp(x)) & (lengths <= xs[1] + np.ptp(x))
-        lengths, low, high = (
-            np.asarray(values, np.float32)[is_near]
-            for values in (lengths, bands["low"], bands["high"])
-        )
-        if len(lengths):
-            heights = [*low, *high]
-            area = {"x": np.concatenate([lengths, lengths[::-1]])}
-            area["y"] = np.concatenate([high, low[::-1]])
-            look = {"fill": "toself", "fillcolor": SUMMARY, "opacity": 0.15, "line": {"width": 0}}
-            quiet = {"type": "scatter", "name": "corpus", "mode": "lines", "hoverinfo": "skip"}
-            data.append({**quiet, **area, **look})
-            inside = float(np.clip(lengths[-1], xs[0], xs[1]))
-            name = "5–95% of the corpus"
-            labels.append(Label(name, SUMMARY, inside, float(low[-1]), is_right=True))
-    words = [text.split()[-1] if text.split() else "" for text in table["text"]]
-    has_room = len(words) <= FEW_WORDS
-    data.append(
-        {
-            "type": "scatter",
-            "name": "words",
-            "mode": "lines+markers+text" if has_room else "lines+markers",
-            "x": x,
-            "y": y,
-            "text": [hover_label(shorten(word, 14)) for word in words],
-            "textposition": "top center",
-            "textfont": {"color": TEXT},
-            "cliponaxis": False,
-            "customdata": [hover_label(text) for text in table["text"]],
-            "hovertemplate": "%{customdata}<br><b>norm %{y:.5~g}</b><extra></extra>",
-            "line": {"color": OWN, "width": 2},
-            "marker": {"color": OWN, "size": [6] * (len(x) - 1) + [11]},
-        }
-    )
-    ys = ends(y, *map(float, heights), room=0.1)
-    titles = picture.get("labels", {})
+    xs = [0.0, max(1.1 * float(x.max()), float(x.max()) + 2)]
+    band = _band(result.picture.get("bands"), xs)
+    ys = ends(y, *(end for area in band for end in area["y"]), room=0.1)
+    texts = [hover_label(text) for text in table["text"]]
+    label = "%{customdata}<br><b>norm %{y:.5~g}</b><extra></extra>"
+    hover = {"customdata": texts, "hovertemplate": label}
+    line = {"line": {"color": OWN, "width": 2}, "marker": {"color": OWN, "size": 6}}
+    star = {"symbol": "star", "size": 16, "color": OWN, "line": {"color": BACKGROUND, "width": 1}}
+    points = {"type": "scatter", "name": "words", "mode": "lines+markers", "x": x, "y": y}
+    whole = {"type": "scatter", "mode": "markers", "x": x[-1:], "y": y[-1:], "marker": star}
+    key = [_key(is_top=bool(2 * y[-1] < sum(ys)))] if band else []
     shape = layout(
         xaxis=axis(titles.get("x", "Length"), xs),
         yaxis=axis(titles.get("y", "Norm"), ys, showgrid=True),
-        annotations=annotations(labels, xs, ys),
+        annotations=[*key, *_words(result)],
         dragmode="zoom",
     )
-    return go.Figure(data, shape)
+    return go.Figure([*band, {**points, **line, **hover}, whole | {"hoverinfo": "skip"}], shape)
+
+
+def _words(result: Result) -> list[dict[str, Any]]:
+    """The last word of each beginning above its point, where there is room."""
+    rows = result.table
+    if len(rows) > FEW_WORDS:
+        return []
+    words = [(text.split() or [""])[-1] for text in rows["text"]]
+    return [
+        _text(escape(shorten(word, LONGEST_WORD)), x=float(x), y=float(y), yshift=16)
+        for word, x, y in zip(words, rows["length"], rows["norm"], strict=True)
+    ]
+
+
+def _text(text: str, **place: Any) -> dict[str, Any]:
+    """A text in the picture."""
+    return {"text": text, "showarrow": False, "font": {"color": TEXT}, **place}
+
+
+def _band(bands: Mapping[str, Any] | None, xs: list[float]) -> list[Trace]:
+    """The range of the corpus, as far as it is between the ends of the axis."""
+    if bands is None:
+        return []
+    lengths = np.asarray(bands["lengths"], np.float64)
+    x = np.unique(np.clip(lengths, xs[0], xs[1]))
+    x = x[(x >= lengths[0]) & (x <= lengths[-1])]
+    if len(x) < 2:
+        return []
+    low, high = (np.interp(x, lengths, np.asarray(bands[end])) for end in ("low", "high"))
+    area = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]])}
+    look = {"fill": "toself", "fillcolor": SUMMARY, "opacity": 0.15, "line": {"width": 0}}
+    names = {"type": "scatter", "name": "corpus", "mode": "lines", "hoverinfo": "skip"}
+    return [{**names, **area, **look}]
+
+
+def _key(*, is_top: bool) -> dict[str, Any]:
+    """The name of the range, in the corner that the sentence leaves free."""
+    return {
+        "text": "5–95% of the corpus shaded",
+        "font": {"color": SUMMARY, "weight": "bold"},
+        "xref": "x domain",
+        "yref": "y domain",
+        "x": 0.99,
+        "y": 0.99 if is_top else 0.01,
+        "xanchor": "right",
+        "yanchor": "top" if is_top else "bottom",
+        "showarrow": False,
+    }
 
 
 def way(result: Result) -> "go.Figure":
@@ -103,41 +120,61 @@ def way(result: Result) -> "go.Figure":
     import plotly.graph_objects as go
 
     steps = result.picture["steps"]
-    weights = [step["weights"] for step in steps]
-    norms = [step["norm"] for step in steps]
-    names = [step["name"] for step in steps]
-    data = [
-        _bars("weights", names, weights, _size) | {"marker": {"color": POINTS}},
-        _bars("norm", names, norms, number) | {"marker": {"color": OWN}, "xaxis": "x2"},
-    ]
-    quiet = {"showticklabels": False, "fixedrange": True, "side": "top"}
-    longest, highest = (ROOM * max(value or 0 for value in values) for values in (weights, norms))
+    rows = {"tickvals": _rows(steps), "ticktext": [step["name"] for step in steps]}
+    span = [0.5 - len(steps), 0.5]
     shape = layout(
-        xaxis=axis("Weights", [0, longest], domain=WEIGHTS, **quiet),
-        xaxis2=axis("Norm of [CLS]", [0, highest], domain=NORMS, **quiet),
-        yaxis=axis(type="category", autorange="reversed", fixedrange=True),
+        xaxis=_sizes("Weights", steps, "weights", domain=[0.05, 0.5]),
+        xaxis2=_sizes("Norm of [CLS]", steps, "norm", domain=[0.54, 1.0], anchor="y2"),
+        yaxis=axis("", span, fixedrange=True, **rows),
+        yaxis2=axis("", span, fixedrange=True, visible=False),
+        annotations=_numbers(steps, "weights", "", _size) + _numbers(steps, "norm", "2", number),
         dragmode=False,
         bargap=0.35,
     )
-    return go.Figure(data, shape)
+    bars = [_bars(steps, "weights", "", POINTS), _bars(steps, "norm", "2", OWN)]
+    return go.Figure(bars, shape)
 
 
-def _bars(
-    what: str, names: list[str], values: list[float | None], write: Callable[[float], str]
-) -> Trace:
-    """A bar for each name, with its value; where there is none, nothing."""
+def _rows(steps: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Places of the steps, from top to bottom."""
+    return [-row for row in range(len(steps))]
+
+
+def _sizes(
+    title: str, steps: Sequence[Mapping[str, Any]], key: str, **changes: Any
+) -> dict[str, Any]:
+    """An axis of sizes, with room for a number at the longest bar."""
+    longest = max(step[key] or 0 for step in steps)
+    quiet = {"tickvals": [], "ticktext": [], "fixedrange": True, "side": "top"}
+    return axis(title, [0, ROOM * longest], **quiet, **changes)
+
+
+def _bars(steps: Sequence[Mapping[str, Any]], key: str, axes: str, colour: str) -> Trace:
+    """A bar for each step, in a panel; axes: the number of its axes."""
     return {
         "type": "bar",
-        "name": what,
+        "name": key,
         "orientation": "h",
-        "y": names,
-        "x": [value or 0 for value in values],
-        "text": ["" if value is None else write(value) for value in values],
-        "textposition": "outside",
-        "textfont": {"color": TEXT},
-        "cliponaxis": False,
-        "hovertemplate": f"%{{y}}: {what} %{{x:,.7~g}}<extra></extra>",
+        "x": [step[key] or 0 for step in steps],
+        "y": _rows(steps),
+        "xaxis": f"x{axes}",
+        "yaxis": f"y{axes}",
+        "customdata": [step["name"] for step in steps],
+        "hovertemplate": f"%{{customdata}}: {key} %{{x:,.7~g}}<extra></extra>",
+        "marker": {"color": colour},
     }
+
+
+def _numbers(
+    steps: Sequence[Mapping[str, Any]], key: str, axes: str, write: Callable[[float], str]
+) -> list[dict[str, Any]]:
+    """The number of each step that has one, at the end of its bar."""
+    look = {"xref": f"x{axes}", "yref": f"y{axes}", "xanchor": "left", "xshift": 3}
+    return [
+        _text(write(step[key]), x=step[key], y=row, **look)
+        for row, step in zip(_rows(steps), steps, strict=True)
+        if step[key] is not None
+    ]
 
 
 def _size(n: float) -> str:

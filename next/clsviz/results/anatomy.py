@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -106,7 +105,8 @@ def anatomy(parts: Anatomy, weights: Weights, text: str, experiment: Experiment)
         picture={"text": text, "steps": _steps(parts, table, norms)},
         caveats=_caveats(parts, weights),
         table=table,
-        about={**asdict(experiment), "model_fingerprint": weights.fingerprint},
+        about={name: getattr(experiment, name) for name in ("model", "seed", "precision")}
+        | {"model_fingerprint": weights.fingerprint, "model_class": parts.model_class},
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from clsviz.encoder import pipeline
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import Undefined, quote
 from clsviz.experiment import Experiment, Precision
@@ -101,7 +102,8 @@ def typed(traced: Trace, norms: Result, measured: Measured, experiment: Experime
         Fact("n_similar", "sentences about as long", n_similar, None, "count"),
     )
     n_words = len(traced.text.split())
-    caveats = [f"Word by word is of the first {MOST_WORDS} words of {n_words:,}."]
+    words = f"Word by word is of the first {MOST_WORDS} of {n_words:,} words."
+    steps = pipeline.read(measured.weights.folder)
     return Result(
         kind="typed",
         question=f"What does {label} make of {quote(traced.text)}?",
@@ -109,7 +111,7 @@ def typed(traced: Trace, norms: Result, measured: Measured, experiment: Experime
         advice=advice,
         facts=facts,
         picture={key: norms.picture[key] for key in ("labels", "bands") if key in norms.picture},
-        caveats=tuple(caveats if n_words > MOST_WORDS else ()),
+        caveats=(*[words] * (n_words > MOST_WORDS), *steps.caveats(experiment.pooling)),
         table=table,
         about=provenance.about(measured, experiment),
         is_complete=norms.is_complete,

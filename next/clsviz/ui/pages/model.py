@@ -27,6 +27,8 @@ from clsviz.ui.server import server, session
 ROW_HEIGHT, AXES_HEIGHT, HEIGHT = 34, 50, 330
 """Pixels: of a part in the picture, of the rest of it, and of both for six layers."""
 
+CODE_HEIGHT = 200
+
 TRACE_SECONDS = 2.0
 
 ROLES: Final = {
@@ -67,6 +69,12 @@ parts = progress.require(
     f"The server loads {weights.label}, and runs one sentence through it.",
     HEIGHT,
 )
+layer = parts.n_layers if experiment.layer is None else experiment.layer
+try:
+    numbers = hidden_state(parts, layer, weights.label)
+except ClsvizError as error:
+    layout.error(error)
+    st.stop()
 result = anatomy(parts, weights, text, experiment)
 
 layout.head(result)
@@ -91,12 +99,8 @@ for title, reason in answers(parts, weights):
 st.markdown("**The model in parts**")
 with st.expander(layout.escape(pooler_title(parts))):
     st.markdown(layout.escape(pooler_text(parts)))
-layer = parts.n_layers if experiment.layer is None else experiment.layer
 with st.expander(f"The hidden state of \\[CLS\\] after layer {layer}, to copy"):
-    try:
-        st.code(hidden_state(parts, layer, weights.label), language=None, wrap_lines=True)
-    except ClsvizError as error:
-        layout.error(error)
+    st.code(numbers, language=None, wrap_lines=True, height=CODE_HEIGHT)
     st.caption("“Layer” in the sidebar chooses another.")
 with st.expander(f"{len(result.table)} parameters, by name"):
     st.dataframe(
