@@ -28,6 +28,13 @@ LAYERS: Final = ["last", *map(str, range(25))]
 SEARCH: Final = {"search_corpus": "python-api", "search_pooling": "mean", "similarity": "cosine"}
 """Settings of the search alone, with their defaults: pages with sentences have others."""
 
+HIDDEN: Final = {
+    "": ("others_settings", "search_settings"),
+    "search": ("others_settings", "sentence_settings", "more_settings"),
+    "compare": (),
+}
+"""Settings that a page does not heed, by its path; "" stands for all others."""
+
 SIMILARITIES: Final = ("cosine", "dot")
 
 NAMES: Final = {"search_corpus": "corpus", "search_pooling": "pooling", "others": "model"}
@@ -41,36 +48,27 @@ FILES: Final = ["txt", "csv", "tsv", "json", "jsonl", "parquet", "gz"]
 def show(page: str) -> Experiment:
     """Draw the settings, and return the experiment; the page stops where they cannot be used.
 
-    page: its path. Every page draws all settings, or their values would leave the address.
+    page: its path. Every page draws all settings at the same place, and hides those that it does
+    not heed: values of others would leave the address.
     """
     if "refused" not in st.session_state:  # once: a widget drops from the address what it refuses
         st.session_state.refused = _refused()
     _apply_next()
     typed.texts()  # in the address of this page alone
-    is_search = page == "search"
+    hidden = [f".st-key-{name}" for name in HIDDEN.get(page, HIDDEN[""])]
+    st.html(f"<style>{', '.join(hidden)} {{display: none}}</style>")
     with st.sidebar:
         _model()
-        if page == "compare":
+        with st.container(key="others_settings"):
             _others()
-        if is_search:
+        with st.container(key="sentence_settings"):
+            _sentence_settings()
+        with st.container(key="search_settings"):
             _search_settings()
-            _own_file("search_corpus")
-        else:
-            _corpus()
-            _own_file("corpus")
-            _main_settings()
         with st.expander("More settings", icon=":material/tune:"):
-            if is_search:
-                st.caption(
-                    "A search has whole texts and last vectors: of these, it takes the seed."
-                )
-                _corpus()
-                _main_settings()
-            _other_settings()
-            if not is_search:
-                _search_settings()
-            if page != "compare":
-                _others()
+            st.number_input("Seed", *RANGES["seed"], 0, key="seed", **BOUND)
+            with st.container(key="more_settings"):
+                _more_settings()
     settings = {name: str(st.session_state[name] or "") for name in SETTINGS}
     all_settings = {**settings, **{name: st.session_state[name] for name in SEARCH}}
     if st.session_state.setdefault("linked", all_settings) != all_settings:
@@ -197,7 +195,7 @@ def _others() -> None:
     )
 
 
-def _corpus() -> None:
+def _sentence_settings() -> None:
     st.selectbox(
         "Corpus",
         _options("corpus", CORPORA),
@@ -206,41 +204,7 @@ def _corpus() -> None:
         help="A corpus of the list, or any dataset of the Hugging Face Hub.",
         **BOUND,
     )
-
-
-def _search_settings() -> None:
-    st.selectbox(
-        "Texts to search",
-        _options("search_corpus", ["python-api", *CORPORA]),
-        key="search_corpus",
-        accept_new_options=True,
-        help="A corpus of the list, or any dataset of the Hugging Face Hub. "
-        "Titles search for their texts, else halves of texts for the other half.",
-        **BOUND,
-    )
-    _choice("Vector to search by", "search_pooling", "Mean-pooled vectors are what most use.")
-    _choice("Similarity", "similarity", "Dot product heeds norms, cosine does not.")
-
-
-def _own_file(setting: str) -> None:
-    """Draw the button for a file of one's own, which becomes the value of a setting."""
-    with st.popover(
-        "Use your own file",
-        icon=":material/upload_file:",
-        width="stretch",
-        key="own_file",
-        on_change="rerun",  # so that it can be closed
-    ):
-        st.file_uploader(
-            "Text, CSV, TSV, JSON, JSON lines or Parquet, also gzipped",
-            FILES,
-            key="file",
-            on_change=_take_file,
-            args=(setting,),
-        )
-
-
-def _main_settings() -> None:
+    _own_file("corpus")
     left, right = st.columns(2)
     left.selectbox(
         "Sample size",
@@ -271,12 +235,44 @@ def _main_settings() -> None:
     _choice("Length in", "unit", "The cutoff is always in tokens.")
 
 
-def _other_settings() -> None:
+def _search_settings() -> None:
+    st.selectbox(
+        "Texts to search",
+        _options("search_corpus", ["python-api", *CORPORA]),
+        key="search_corpus",
+        accept_new_options=True,
+        help="A corpus of the list, or any dataset of the Hugging Face Hub. "
+        "Titles search for their texts, else halves of texts for the other half.",
+        **BOUND,
+    )
+    _own_file("search_corpus")
+    _choice("Vector to search by", "search_pooling", "Mean-pooled vectors are what most use.")
+    _choice("Similarity", "similarity", "Dot product heeds norms, cosine does not.")
+
+
+def _own_file(setting: str) -> None:
+    """Draw the button for a file of one's own, which becomes the value of a setting."""
+    with st.popover(
+        "Use your own file",
+        icon=":material/upload_file:",
+        width="stretch",
+        key=f"own_{setting}",
+        on_change="rerun",  # so that it can be closed
+    ):
+        st.file_uploader(
+            "Text, CSV, TSV, JSON, JSON lines or Parquet, also gzipped",
+            FILES,
+            key=f"file_{setting}",
+            on_change=_take_file,
+            args=(setting,),
+        )
+
+
+def _more_settings() -> None:
     _choice(
         "Precision", "precision", "Exact is float32; fast is bfloat16, whose error is reported."
     )
     _choice("Texts are cut into", "segmentation", "Auto takes what suits the texts.")
-    st.number_input("Seed of the sample", *RANGES["seed"], 0, key="seed", **BOUND)
     st.number_input(
         "Vector sample",
         *RANGES["probe_size"],
@@ -310,7 +306,7 @@ def _choice(label: str, name: str, help_text: str) -> None:
 
 def _take_file(setting: str) -> None:
     """Store the file that was brought, and choose it as the corpus of a setting."""
-    file = st.session_state.file
+    file = st.session_state[f"file_{setting}"]
     if file is None:
         return
     try:
@@ -321,7 +317,7 @@ def _take_file(setting: str) -> None:
         return
     others = () if setting in SEARCH else ("column", "encoding", "split")
     st.session_state.next = {setting: name, **dict.fromkeys(others, "")}
-    st.session_state.own_file = False
+    st.session_state[f"own_{setting}"] = False
 
 
 def _check_access(model: str, corpus: str) -> None:
