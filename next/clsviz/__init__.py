@@ -6,9 +6,18 @@ result = clsviz.measure("minilm", ["A sentence.", "Another one."])
 print(result.verdict)
 """
 
-from clsviz.api import compare, measure, probe, search_test
+from clsviz.api import compare, measure, probe, report, search_test
 from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
 from clsviz.results.result import Result
 
-__all__ = ["ClsvizError", "Experiment", "Result", "compare", "measure", "probe", "search_test"]
+__all__ = [
+    "ClsvizError",
+    "Experiment",
+    "Result",
+    "compare",
+    "measure",
+    "probe",
+    "report",
+    "search_test",
+]

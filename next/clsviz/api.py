@@ -1,12 +1,13 @@
 """The Python interface: `clsviz.measure(…)`."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from clsviz.errors import CorpusError, SettingError, Undefined
+from clsviz.errors import ClsvizError, CorpusError, SettingError, Undefined
 from clsviz.experiment import Experiment, Pooling, Precision, Segmentation, Unit
 from clsviz.jobs import own_vectors
 from clsviz.jobs.jobs import Job
@@ -17,7 +18,10 @@ from clsviz.jobs.search import run as rank_texts
 from clsviz.jobs.worker import InProcess
 from clsviz.measurements import Kind
 from clsviz.progress import Progress, silent
+from clsviz.report import page as report_page
+from clsviz.results import anatomy, provenance
 from clsviz.results import compare as comparing
+from clsviz.results.anatomy import EXAMPLE
 from clsviz.results.compare import SEARCH_CORPUS, SEARCH_POOLING
 from clsviz.results.norms import norms
 from clsviz.results.own_vectors import measure as measure_vectors
@@ -32,7 +36,7 @@ from clsviz.results.search import result as search_result
 from clsviz.results.select import kind_of
 from clsviz.results.shipped import SHIPPED
 from clsviz.sources import corpora, models, sampling
-from clsviz.sources.models import UNTRAINED
+from clsviz.sources.models import UNTRAINED, Weights
 from clsviz.sources.models import find as find_model
 from clsviz.sources.searches import Searches
 from clsviz.sources.searches import find as find_searches
@@ -378,6 +382,103 @@ def compare_experiment(
     return comparing.joined(results, corpora, experiment, searching)
 
 
+def report(
+    model: str = "minilm",
+    corpus: Any = "python-docs",
+    *,
+    others: Sequence[str] = (),
+    search_corpus: str = SEARCH_CORPUS,
+    search_pooling: Pooling = SEARCH_POOLING,
+    configuration: str = "",
+    split: str = "",
+    column: str = "",
+    encoding: str = "",
+    segmentation: Segmentation = "auto",
+    sample_size: int | Literal["all"] | None = None,
+    seed: int = 0,
+    precision: Precision = "exact",
+    probe_size: int = 5000,
+    length_cutoff: int = 80,
+    layer: int | None = None,
+    pooling: Pooling = "cls",
+    unit: Unit = "tokens",
+    store: str | Path | None = None,
+    progress: Progress = silent,
+) -> str:
+    """All answers on a model and a corpus, as one HTML page that needs no network.
+
+    others: models to compare with. search_corpus: what is searched; "" for no search.
+    search_pooling: the vector that searches. The other settings are those of `measure`.
+
+    Returns the page, of at most 4 MB. Raises ClsvizError where model or corpus cannot be read; an
+    answer that fails otherwise says so in its place.
+    """
+    experiment = _experiment(
+        model=model,
+        corpus=corpus,
+        configuration=configuration,
+        split=split,
+        column=column,
+        encoding=encoding,
+        segmentation=segmentation,
+        sample_size=sample_size,
+        seed=seed,
+        precision=precision,
+        probe_size=probe_size,
+        length_cutoff=length_cutoff,
+        layer=layer,
+        pooling=pooling,
+        unit=unit,
+    )
+    options: dict[str, Any] = {"search_corpus": search_corpus, "search_pooling": search_pooling}
+    texts = _texts(corpus)
+    return report_experiment(
+        experiment, others, texts=texts, **options, store=store, progress=progress
+    )
+
+
+def report_experiment(
+    experiment: Experiment,
+    others: Sequence[str] = (),
+    search_corpus: str = SEARCH_CORPUS,
+    search_pooling: Pooling = SEARCH_POOLING,
+    texts: Any = None,
+    store: str | Path | None = None,
+    progress: Progress = silent,
+) -> str:
+    """As `report`, of settings in one value; texts take the place of the corpus."""
+    root = default_store() if store is None else Path(store)
+    prepared = _prepare(experiment, texts, root, progress)
+    weights, corpus = prepared.weights, prepared.sample.corpus
+    options: dict[str, Any] = {"store": root, "progress": progress}
+    searching = comparing.searching_of(experiment, search_corpus, search_pooling)
+    names = [experiment.model, *others]
+    questions: dict[str, Callable[[], Result]] = {
+        "Norm vs length": lambda: measure_experiment(
+            replace(experiment, probe_size=Experiment.probe_size), texts, **options
+        ),
+        "Where length lives": lambda: probe_experiment(experiment, texts=texts, **options),
+    }
+    if searching is not None:
+        questions["Does length bend my search?"] = partial(
+            search_test_experiment, searching, **options
+        )
+    if others:
+        questions["Compare models"] = lambda: compare_experiment(
+            experiment, names, (), search_corpus, search_pooling, texts, **options
+        )
+    questions["Inside the model"] = lambda: _inside(weights, experiment, root)
+    answers: list[Result | tuple[str, ClsvizError]] = []
+    for question, answer in questions.items():
+        try:
+            answers.append(answer())
+        except ClsvizError as error:
+            answers.append((question, error))
+    sample = f"{len(prepared.sample):,} sentences, seed {experiment.seed}"
+    about = provenance.method(weights, corpus, sample)
+    return report_page(f"{weights.label} on {corpus.label}", answers, about)
+
+
 def default_store() -> Path:
     """The folder of the environment variable CLSVIZ_STORE, or one of the user's cache."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -439,6 +540,13 @@ def _read(
         progress(job.done, job.total, job.unit)
     assert job.result is not None  # it has taken its last step
     return job.result, measured.seconds
+
+
+def _inside(weights: Weights, experiment: Experiment, root: Path) -> Result:
+    """The model in parts, with the example in it."""
+    store, precision = Results(root, SHIPPED), experiment.precision
+    parts = anatomy.dissected(weights, precision, EXAMPLE, InProcess(), store)
+    return anatomy.anatomy(parts, weights, EXAMPLE, experiment)
 
 
 def _compare(

@@ -9,7 +9,7 @@ import json
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, urlsplit
 from clsviz import api
 from clsviz.errors import ClsvizError, SettingError
 from clsviz.experiment import Experiment
+from clsviz.files import replacing
 from clsviz.progress import silent
 from clsviz.results.result import PICTURES, WRITERS, Result, check_ending
 from clsviz.results.search import Search
@@ -57,11 +58,13 @@ SEARCH_FLAGS: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
 """Flags of search-test besides the settings: their types, and what they mean."""
 
 
+PAGES: Final = (".html",)
+
 COMPARE_FLAGS: Final = {
     "search_corpus": "what all models search, “” for nothing; by default python-api",
     "search_pooling": "the vector that searches; by default mean",
 }
-"""Flags of compare besides the settings, --models and --corpus."""
+"""Flags of compare and report besides the settings."""
 
 
 def command() -> NoReturn:
@@ -90,6 +93,8 @@ def _run(name: str, options: dict[str, Any]) -> int:
     if name == "app":
         script = [sys.executable, "-m", "streamlit", "run", str(APP), *options["arguments"]]
         return subprocess.call(script)
+    if name == "report":
+        return _report(options)
     output: Path | None = options.pop("output")
     plot: Path | None = options.pop("plot")
     is_json, store = options.pop("json"), options.pop("store")
@@ -98,7 +103,9 @@ def _run(name: str, options: dict[str, Any]) -> int:
         flags = {flag: options.pop(flag) for flag in SEARCH_FLAGS if flag in options}
         questions["search"] = Search(**flags)
     if name == "compare":
-        questions |= _comparison(options)
+        corpora = options.pop("corpora")
+        options |= {"corpus": corpora[0]} if corpora else {}
+        questions |= {**_comparison(options), "corpora": corpora}
     if name == "measure":
         questions["vectors"] = options.pop("vectors")
     if name == "probe":
@@ -117,16 +124,41 @@ def _run(name: str, options: dict[str, Any]) -> int:
     return 1 if result.details.get("exceeded") else 0
 
 
+def _report(options: dict[str, Any]) -> int:
+    output, store = options.pop("output"), options.pop("store")
+    questions = _comparison(options)
+    questions["others"] = questions.pop("models")[1:]
+    experiment = _experiment("report", options)
+    check_ending(output, PAGES)
+    progress = _show_progress if sys.stderr.isatty() else silent
+    text = api.report_experiment(experiment, **questions, store=store, progress=progress)
+    with replacing(output) as file:
+        file.write(text.encode())
+    print(output)
+    return 0
+
+
 def _comparison(options: dict[str, Any]) -> dict[str, Any]:
-    """The models and corpora to compare, of flags or of a link, and the flags of the search."""
-    pairs = dict(parse_qsl(urlsplit(options.get("query", "")).query))
-    linked = ",".join(filter(None, [pairs.get("model", "minilm"), pairs.get("others", "")]))
-    models = options.pop("models", None) or linked
-    corpora = options.pop("corpora", [])
-    if corpora:
-        options["corpus"] = corpora[0]
-    search = {flag: options.pop(flag) for flag in COMPARE_FLAGS if flag in options}
-    return {"models": [name.strip() for name in models.split(",")], "corpora": corpora, **search}
+    """The models to compare, and the settings of their search, of flags or of a link."""
+    link = dict.fromkeys(COMPARE_FLAGS) | dict(_pairs(options.get("query", "")))
+    others = [name for key, name in _pairs(options.get("query", "")) if key == "others"]
+    others = _names(options.pop("others", None)) or others
+    models = _names(options.pop("models", None))
+    settings = {name: options.pop(name, link[name]) for name in COMPARE_FLAGS}
+    search = {name: value for name, value in settings.items() if value is not None}
+    model = options.get("model") or link.get("model") or Experiment.model
+    return {"models": models or [model, *others], **search}
+
+
+def _names(text: str | None) -> list[str]:
+    """Names with commas between."""
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def _pairs(link: str) -> list[tuple[str, str]]:
+    """The settings of a link."""
+    address = urlsplit(link)
+    return parse_qsl(address.query or address.path.lstrip("?"))
 
 
 def _text(result: Result, is_json: bool) -> str:
@@ -140,14 +172,13 @@ def _experiment(command: str, options: dict[str, Any]) -> Experiment:
     link = options.pop("query", None)
     settings: dict[str, str] = {}
     if link is not None:
-        address = urlsplit(link)
-        pairs = parse_qsl(address.query or address.path.lstrip("?"))
+        pairs = _pairs(link)
         names = {field.name: field.name for field in fields(Experiment)}
         names = LINKED.get(command, names)
         settings = {names[name]: text for name, text in pairs if name in names}
         if command == "measure":
             settings.pop("probe_size", None)
-        if not settings:
+        if not settings and not {"others", *COMPARE_FLAGS} & dict(pairs).keys():
             raise SettingError("The link of --query has no settings.", "Copy the whole address.")
     return Experiment.parse({**DEFAULTS.get(command, {}), **settings, **options})
 
@@ -157,51 +188,63 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     app = commands.add_parser("app", help="open the dashboard")
     app.add_argument("arguments", nargs="*", help="for streamlit run, after --")
-    for name, function in COMMANDS.items():
+    for name in [*COMMANDS, "report"]:
+        function = getattr(api, name.replace("-", "_"))
         summary = (function.__doc__ or "").partition("\n")[0]
-        command = commands.add_parser(name, help=summary, description=summary)
-        names = ("model", "corpus") if name == "compare" else ()
-        for field in fields(Experiment):
-            if field.name in names:
-                continue
-            flag = f"--{field.name.replace('_', '-')}"
-            default = DEFAULTS.get(name, {}).get(field.name, field.default)
-            default = "last" if default is None else default or "the likeliest"
-            command.add_argument(
-                flag, default=argparse.SUPPRESS, metavar="VALUE", help=f"by default {default}"
-            )
+        command = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+        _add_settings(name, command)
         if name == "compare":
-            command.allow_abbrev = False  # or --model would be --models
             command.add_argument("--models", metavar="A,B", help="two to six, with commas between")
-            meaning = "several times for several; by default python-docs"
-            command.add_argument(
-                "--corpus",
-                action="append",
-                dest="corpora",
-                metavar="VALUE",
-                help=meaning,
-                default=[],
-            )
-            for option, meaning in COMPARE_FLAGS.items():
-                flag = f"--{option.replace('_', '-')}"
-                command.add_argument(flag, metavar="VALUE", help=meaning, default=argparse.SUPPRESS)
+        if name == "report":
+            others = "models to compare with, with commas between"
+            command.add_argument("--others", metavar="A,B", help=others)
+        if name in ("compare", "report"):
+            _add_flags(command, {flag: (str, meaning) for flag, meaning in COMPARE_FLAGS.items()})
         if name == "probe":
             meaning = "compare with random weights, of three seeds"
             command.add_argument("--random-weights", action="store_true", help=meaning)
         if name == "measure":
             command.add_argument("--vectors", type=Path, metavar="FILE", help=VECTORS_HELP)
         if name == "search-test":
-            for flag, (kind, meaning) in SEARCH_FLAGS.items():
-                option = f"--{flag.replace('_', '-')}"
-                command.add_argument(
-                    option, type=kind, metavar="VALUE", help=meaning, default=argparse.SUPPRESS
-                )
+            _add_flags(command, SEARCH_FLAGS)
         command.add_argument("--query", metavar="LINK", default=argparse.SUPPRESS, help=LINK_HELP)
         command.add_argument("--store", metavar="DIR", help="the folder of what is measured")
-        command.add_argument("--json", action="store_true", help="print the answer as JSON")
-        for flag, endings in (("--output", WRITERS), ("--plot", PICTURES)):
-            command.add_argument(flag, type=Path, metavar="FILE", help=" or ".join(endings))
+        files: dict[str, Sequence[str]] = {"--output": WRITERS, "--plot": PICTURES}
+        if name == "report":
+            files = {"--output": PAGES}
+        else:
+            command.add_argument("--json", action="store_true", help="print the answer as JSON")
+        for flag, endings in files.items():
+            meaning = " or ".join(endings)
+            is_needed = name == "report"
+            command.add_argument(flag, type=Path, metavar="FILE", help=meaning, required=is_needed)
     return parser
+
+
+def _add_settings(name: str, command: argparse.ArgumentParser) -> None:
+    """Add a flag for each field of the experiment."""
+    for field in fields(Experiment):
+        default = DEFAULTS.get(name, {}).get(field.name, field.default)
+        meaning = f"by default {'last' if default is None else default or 'the likeliest'}"
+        flag = f"--{field.name.replace('_', '-')}"
+        if (name, field.name) == ("compare", "corpus"):
+            several = f"{meaning}; several times for several"
+            command.add_argument(
+                flag, action="append", dest="corpora", default=[], metavar="VALUE", help=several
+            )
+        elif (name, field.name) != ("compare", "model"):
+            command.add_argument(flag, default=argparse.SUPPRESS, metavar="VALUE", help=meaning)
+
+
+def _add_flags(
+    command: argparse.ArgumentParser, flags: Mapping[str, tuple[Callable[[str], Any], str]]
+) -> None:
+    """Add flags of a command: their types, and what they mean."""
+    for name, (kind, meaning) in flags.items():
+        flag = f"--{name.replace('_', '-')}"
+        command.add_argument(
+            flag, type=kind, metavar="VALUE", help=meaning, default=argparse.SUPPRESS
+        )
 
 
 LINK_HELP: Final = "the address of a page of the dashboard, whose settings are taken"

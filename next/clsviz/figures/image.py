@@ -51,24 +51,35 @@ def png(figure: "go.Figure") -> bytes:
     return _render(figure, "png")
 
 
-def page(figure: "go.Figure") -> str:
-    """A figure as a page with all that it needs."""
-    script = (files("clsviz") / "ui" / "plotly" / "plotly.min.js").read_text("utf-8")
-    plotly = script.replace("</script", r"<\/script")
+def script() -> str:
+    """Plotly's script, as it stands inside a page."""
+    text = (files("clsviz") / "ui" / "plotly" / "plotly.min.js").read_text("utf-8")
+    return text.replace("</script", r"<\/script")
+
+
+def values(figure: "go.Figure") -> str:
+    """A figure and its configuration as JSON, as it stands inside a page."""
     config = {
         "displaylogo": False,
         "responsive": True,
         "modeBarButtonsToRemove": ["sendChartToCloud"],
     }
-    values = f"{figure.to_json()}, {json.dumps(config)}".replace("<", "\\u003c")
+    content = f'{{"figure": {figure.to_json()}, "config": {json.dumps(config)}}}'
+    return content.replace("<", "\\u003c")
+
+
+def page(figure: "go.Figure") -> str:
+    """A figure as a page with all that it needs."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <meta charset="utf-8">
 <title>clsviz</title>
 <style>body {{ margin: 0 }} #figure {{ height: 100vh }}</style>
 <div id="figure" role="figure"></div>
-<script>{plotly}</script>
-<script>((figure, config) => Plotly.newPlot("figure", {{ ...figure, config }}))({values})</script>
+<script>{script()}</script>
+<script>
+(({{ figure, config }}) => Plotly.newPlot("figure", {{ ...figure, config }}))({values(figure)})
+</script>
 </html>
 """
 

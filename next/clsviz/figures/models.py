@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from clsviz.figures.bars import COLOURS
-from clsviz.figures.style import axis, escape, layout
+from clsviz.figures.style import TEXT, axis, escape, layout
 from clsviz.results.numbers import FORMS
 from clsviz.results.result import Result
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 GAP: Final = 0.06
 """Between panels, as a share of the picture."""
 
-ABOVE, BELOW = 0.42, 0.3
-"""Rows between a name, a point and its number."""
+TOP, ABOVE, BELOW = 0.95, 0.4, 0.3
+"""Rows from a point up to the title and to its name, and down to its number."""
 
 ENDS: Final = ("", "_low", "_high")
 
 PANELS: Final = {
     "recall_at_10": "Right text<br>among ten",
-    "last_probe_error": "Probe misses<br>length by",
-    "r_squared": "R² of the norm<br>on length",
+    "last_probe_error": "Probe misses<br>by ({unit})",
+    "r_squared": "R² of<br>the norm",
 }
 """Columns of the table, which is drawn where it has numbers, and their titles."""
 
@@ -45,7 +45,7 @@ def models(result: Result) -> "go.Figure":
     width = (1 + GAP) / max(len(columns), 1)
     data: list[Trace] = []
     labels = [
-        _label(name, "x domain", 0, row - ABOVE, "left", row, weight="bold")
+        _label(escape(name), "x domain", 0, row - ABOVE, "left", _colour(row), weight="bold")
         for row, name in enumerate(names)
     ]
     axes: dict[str, Any] = {}
@@ -54,7 +54,8 @@ def models(result: Result) -> "go.Figure":
         unit = str(table["unit"].iloc[0])
         form = unit if column == "last_probe_error" else "percent"
         high = float(np.nanmax(table[[column, f"{column}_high"]].to_numpy(np.float64)))
-        title = f"{PANELS[column]} ({unit})" if form == unit else PANELS[column]
+        title = PANELS[column].format(unit=unit)
+        labels.append(_label(title, f"x{number} domain", 0, -TOP, "left", TEXT, f"y{number}"))
         domain = [place * width, (place + 1) * width - GAP]
         ends: dict[str, Any] = {
             "range": [-0.04 * high, 1.1 * high or 1.0],
@@ -62,8 +63,12 @@ def models(result: Result) -> "go.Figure":
             "nticks": 4,
         }
         look: dict[str, Any] = {"tickformat": ".0%" if form == "percent" else "", "showgrid": True}
-        axes[f"xaxis{number}"] = axis(title, **ends, **look, fixedrange=True, anchor=f"y{number}")
-        rows: dict[str, Any] = {"range": [len(names) - 0.4, -0.75], "tickvals": [], "ticktext": []}
+        axes[f"xaxis{number}"] = axis("", **ends, **look, fixedrange=True, anchor=f"y{number}")
+        rows: dict[str, Any] = {
+            "range": [len(names) - 0.4, -TOP - 0.35],
+            "tickvals": [],
+            "ticktext": [],
+        }
         axes[f"yaxis{number}"] = axis("", **rows, fixedrange=True, anchor=f"x{number}")
         for row, name in enumerate(names):
             value, low, upper = (float(table[f"{column}{end}"].iloc[row]) for end in ENDS)
@@ -72,7 +77,9 @@ def models(result: Result) -> "go.Figure":
             text = FORMS[form](value).removesuffix(f" {unit}") if is_known else "undefined"
             at = value if is_known else 0.0
             side = "left" if at < 0.15 * high else "right" if at > 0.85 * high else "center"
-            labels.append(_label(text, f"x{number}", at, row + BELOW, side, row, f"y{number}"))
+            labels.append(
+                _label(text, f"x{number}", at, row + BELOW, side, _colour(row), f"y{number}")
+            )
     return go.Figure(data, layout(**axes, annotations=labels, dragmode=False))
 
 
@@ -81,7 +88,7 @@ def _point(
 ) -> list[Trace]:
     """An interval and its point; the label under the pointer has the numbers."""
     value, low, high = numbers
-    write, colour = FORMS[form], COLOURS[row % len(COLOURS)]
+    write, colour = FORMS[form], _colour(row)
     axes = {"type": "scatter", "xaxis": f"x{number}", "yaxis": f"y{number}"}
     ends = f" ({write(low)} to {write(high)})" if np.isfinite([low, high]).all() else ""
     if not np.isfinite(value):
@@ -96,16 +103,21 @@ def _point(
     ]
 
 
+def _colour(row: int) -> str:
+    return COLOURS[row % len(COLOURS)]
+
+
 def _label(
-    text: str, xref: str, x: float, y: float, side: str, row: int, yref: str = "y", **font: Any
+    text: str, xref: str, x: float, y: float, side: str, colour: str, yref: str = "y", **font: Any
 ) -> dict[str, Any]:
     return {
-        "text": escape(text),
+        "text": text,
         "xref": xref,
         "yref": yref,
         "x": x,
         "y": y,
         "xanchor": side,
+        "align": side,
         "showarrow": False,
-        "font": {"color": COLOURS[row % len(COLOURS)], **font},
+        "font": {"color": colour, **font},
     }
