@@ -156,9 +156,11 @@ class Encoder:
         self, measure: Measure, forward: Forward, rows: Sequence[Sequence[int]]
     ) -> dict[str, Tensor]:
         """What is measured of a batch; where memory runs out, of its halves."""
-        runs = [list(run) for _, run in itertools.groupby(rows, len)]
+        shapes = [(len(list(run)), length) for length, run in itertools.groupby(rows, len)]
+        ids = np.fromiter(itertools.chain.from_iterable(rows), np.int64)
         try:
-            return measure(forward, [torch.tensor(run, device=self.device) for run in runs])
+            runs = torch.from_numpy(ids).to(self.device).split([n * m for n, m in shapes])
+            return measure(forward, [run.view(s) for run, s in zip(runs, shapes, strict=True)])
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
