@@ -31,7 +31,7 @@ FINGERPRINTS: Final = {
     "python-api": "37f6b0b8e1e171f97ad340cbf287e74b929c24de3684d1757f98cda7fe7294e1",
 }
 
-RECIPE: Final = 1
+RECIPE: Final = 2
 """Raised when the same file becomes another table."""
 
 MOST_EXTRAS: Final = 8
@@ -292,7 +292,8 @@ class Plan:
             caveats.append(f"{guess}: set another one if letters look wrong.")
         if self.is_guess:
             choice = " or ".join(map(quote, self.columns[:3]))
-            caveats.append(f"The column {quote(self.column)} is a guess: or set it to {choice}.")
+            guess = f"The column {quote(self.column)} is a guess"
+            caveats.append(f"{guess}: set column to {choice} for other texts.")
         encoding = text.encoding if text else ""
         how = self.segmentation
         return Reading(self.column, encoding, how, doubts["texts"], self.columns, tuple(caveats))

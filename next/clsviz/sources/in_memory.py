@@ -90,7 +90,7 @@ def _columns_of_strings(dataset: Any) -> dict[str, Any]:
 
 def _values(texts: Any) -> list[Any]:
     """Texts in a list; raises CorpusError where they are a single value."""
-    if not isinstance(texts, str | bytes):
+    if not isinstance(texts, str | bytes | Mapping):
         with contextlib.suppress(TypeError):
             return list(texts)
     reason = f"{quote(texts)} is a single value, of type {type(texts).__name__}."

@@ -27,7 +27,7 @@ SUFFIXES: Final = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parqu
 BATCH_ROWS: Final = 10_000
 BATCH_CHARACTERS: Final = 16 * 2**20
 MOST_COLUMNS: Final = 1000
-MOST_EXAMPLES: Final = 4
+MOST_EXAMPLES: Final = 3
 
 LARGEST_DOCUMENT: Final = 512 * 2**20
 """Characters of a JSON value over many lines, which is in memory as one."""
@@ -166,9 +166,10 @@ def choose_column(columns: Mapping[str, Column], column: str, name: str) -> str:
         raise text_files.no_text(name)
     if not names or (not column and len(columns) > 1 and columns[names[0]].holds_labels):
         some = list(columns.items())[:MOST_EXAMPLES]
-        holds = ", ".join(f"{quote(key)} holds {quote(about.example[:40])}" for key, about in some)
+        holds = ", ".join(f"{quote(key)} holds {quote(about.example)}" for key, about in some)
         reason = f"No column of {quote(name)} is likely to hold texts: {holds}."
-        raise CorpusError(reason, "Name a column, or write texts as strings in one.")
+        remedy = "Write the texts as strings in a column"
+        raise CorpusError(reason, f"{remedy}, or name one of these." if names else f"{remedy}.")
     if column:
         choice = f"Choose {' or '.join(map(quote, names[:12]))}." if any(names) else "Leave it out."
         raise SettingError(f"{quote(name)} has no column {quote(column)} that holds text.", choice)

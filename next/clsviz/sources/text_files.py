@@ -190,7 +190,7 @@ def no_text(name: str) -> CorpusError:
 
 
 def _not_text(name: str) -> CorpusError:
-    return CorpusError(f"{quote(name)} is not a file of text.", "Choose one, or its encoding.")
+    return CorpusError(f"{quote(name)} is not a file of text.", "Choose one, or set its encoding.")
 
 
 def _not_in(encoding: str, name: str) -> SettingError:

@@ -162,7 +162,9 @@ def test_a_column_that_begins_empty_is_taken(read: Read) -> None:
 def test_other_columns_come_along_and_are_named(read: Read) -> None:
     corpus = read("a.csv", "id,title,text\n1,One,hello\n2,Two," + "word " * 250)
     assert corpus.reading.columns == ("title",)
-    assert corpus.reading.caveats == ("The column “text” is a guess: or set it to “title”.",)
+    assert corpus.reading.caveats == (
+        "The column “text” is a guess: set column to “title” for other texts.",
+    )
     assert corpus.table.column_names == ["sentence", "id", "title"]
     with pytest.raises(SettingError, match="nope"):
         read("a.csv", "id,text\n1,hello\n", column="nope")
