@@ -8,7 +8,12 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from clsviz.api import measure_experiment, probe_experiment, search_test_experiment
+from clsviz.api import (
+    compare_experiment,
+    measure_experiment,
+    probe_experiment,
+    search_test_experiment,
+)
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.worker import InProcess
@@ -35,6 +40,8 @@ def main() -> None:
         add_probes(Path(store))
     with tempfile.TemporaryDirectory() as store:
         add_search(Path(store))
+    with tempfile.TemporaryDirectory() as store:
+        add_comparison(Path(store))
     add_example()
 
 
@@ -53,6 +60,14 @@ def add_search(store: Path) -> None:
     """Add the texts that searches of the built-in corpus of titles find, without their vectors."""
     experiment = Experiment(corpus="python-api", pooling="mean")
     print(search_test_experiment(experiment, store=store).numbers)
+    for path in (store / "results").iterdir():
+        shutil.copy(path, SHIPPED / "results")
+
+
+def add_comparison(store: Path) -> None:
+    """Add the comparison with random weights, without their vectors."""
+    names = ["minilm", f"{models.UNTRAINED}minilm"]
+    print(compare_experiment(Experiment(), names, store=store).verdict)
     for path in (store / "results").iterdir():
         shutil.copy(path, SHIPPED / "results")
 

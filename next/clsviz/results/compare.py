@@ -366,7 +366,7 @@ def verdict_of(table: "pd.DataFrame", numbers: Comparison, searched: Searched | 
     )
     is_undefined = bool(table[["last_probe_error", "r_squared"]].isna().all(axis=None))
     problem = next(filter(None, numbers.problems), "")
-    return first(
+    verdict = first(
         (is_searched and recall.is_sure, f"{a} finds the right text more often than {b}: {found}."),
         (
             is_searched and recall.interval[1] < EQUAL,
@@ -382,6 +382,7 @@ def verdict_of(table: "pd.DataFrame", numbers: Comparison, searched: Searched | 
         (is_undefined, f"Can’t compare: {problem[:1].lower()}{problem[1:]}"),
         (True, "Too close to call."),
     )
+    return f"U{verdict[1:]}" if verdict.startswith("untrained ") else verdict
 
 
 def _leads(table: "pd.DataFrame", numbers: Comparison) -> tuple[Lead, Lead, Lead]:
@@ -629,10 +630,13 @@ def _search_caveats(
         return [f"No search was tested: {searched}"] if searched else []
     corpus = searched.searches.texts.label
     vector = POOLINGS[searching.pooling if searching else SEARCH_POOLING]
-    caveats = [f"Searches are those of {corpus}, by cosine of the {vector}."]
+    caveats = [f"The search is in {corpus}, by cosine of the {vector}."]
     if searched.is_near_chance:
         caveats.append("All models find the right text hardly more often than chance.")
-    for label, share in zip(labels, searched.truncated, strict=True):
+    shares = dict(zip(labels, searched.truncated, strict=True))
+    if len(set(shares.values())) == 1:
+        shares = {"Each model": searched.truncated[0]}
+    for label, share in shares.items():
         if share:
             caveats.append(f"{label} reads only the beginning of {percent(share)} of the texts.")
     return [*caveats, *searched.searches.caveats]

@@ -46,8 +46,9 @@ def times(ratio: float) -> str:
 
 def points(difference: float) -> str:
     """A difference of shares: 4.3 points, where 4.3% might be a share of a share."""
-    amount = number(float(f"{100 * difference:.2g}"))
-    return amount if amount == DASH else f"{amount} points"
+    if not math.isfinite(difference):
+        return DASH
+    return f"{float(f'{100 * difference:.2g}'):g} points".replace("-", "−")
 
 
 def count(value: float) -> str:
