@@ -21,6 +21,7 @@ LATIN: Final = (
     *(("cp1257", letters) for letters in ("ąčęėįšųūž", "āčēģīķļņšūž", "äõöüšž")),
     ("cp1252", "áðéíóúýþæö"),
     *(("iso8859_2", letters) for letters in CENTRAL),
+    ("cp1252", "".join(WESTERN)),  # several languages
 )
 """Encodings with a language's letters beyond ASCII, likelier first: Turkish before Icelandic."""
 

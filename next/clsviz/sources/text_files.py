@@ -91,8 +91,9 @@ def open_text(path: Path, name: str, encoding: str = "", progress: Progress = si
         n_damaged += text.count(DAMAGED)
     if n_characters == n_controls:
         raise no_text(name)
-    if n_damaged:
-        n_damaged -= _n_replacements(path, name, encoding)
+    if n_damaged:  # or the file holds � itself
+        intact = decoded(path, name, encoding, errors="ignore")
+        n_damaged -= sum(text.count(DAMAGED) for text in intact)
     if n_controls + n_damaged > n_characters / 10:
         raise _not_in(encoding, name) if is_set else _not_text(name)
     return TextFile(path, name, encoding, n_damaged, is_guess)
@@ -161,12 +162,6 @@ def decoded(
         yield text
 
 
-def _n_replacements(path: Path, name: str, encoding: str) -> int:
-    """The number of � that are in the file itself."""
-    texts = decoded(path, name, encoding, errors="ignore")
-    return sum(text.count(DAMAGED) for text in texts)
-
-
 def check_size(n_bytes: int, file_size: int, name: str) -> None:
     """Raise CorpusError if a file of this size holds too many bytes when unpacked."""
     limit = max(LARGEST_UNPACKED, LARGEST_RATIO * file_size)
@@ -213,12 +208,12 @@ def _find_encoding(path: Path, name: str, progress: Progress) -> tuple[str, bool
     n_valid = n_damaged = 0
     escape = b""
     sample, rest = b"", b""
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     for chunk in itertools.chain(chunks(path, name, progress), [b""]):
         text = decoder.decode(chunk, final=not chunk)
         escape = escape or next((sign for sign in ESCAPES if sign in chunk), b"")
-        n_damaged += text.count(DAMAGED)
-        n_valid += sum(map(len, re.findall(r"[^\0-\x7f�]+", text)))
+        n_damaged += len(re.findall("[\udc80-\udcff]", text))
+        n_valid += len(re.findall("[^\0-\x7f\udc80-\udcff]", text))
         if n_damaged and len(sample) < SAMPLE_BYTES:
             lines = (rest + chunk).splitlines()
             ended = lines[:-1] if chunk and len(lines) > 1 else lines
@@ -226,8 +221,6 @@ def _find_encoding(path: Path, name: str, progress: Progress) -> tuple[str, bool
         rest = chunk[chunk.rfind(b"\n") + 1 :]
     if escape and not n_valid and not n_damaged:
         return ESCAPES[escape], False
-    if n_damaged:
-        n_damaged -= _n_replacements(path, name, "utf-8")
     if 2 * n_damaged <= n_valid:
         return "utf-8", False
     sample = re.sub(

@@ -22,6 +22,7 @@ TEXTS = {
     "cp1252": "Können Sie mir sagen, wie spät es ist?\n„Schöne Grüße“, sagte er – „bis später“.",
     "cp1252 ": "L’été dernier, nous étions à la mer.\nLes élèves français aiment ça.",
     "cp1252  ": "He said “hello” – and didn’t pay the £5.\nThe café’s naïve résumé.",
+    "cp1252   ": "Le café est fermé.\nÜber die Straße.\nEl niño comió piñata.\nGodmorgen på øen.",
     "cp1255": "אתמול הלכתי לחנות לקנות לחם.\nהילדים משחקים בגינה מאחורי הבית.",
     "shift_jis": "昨日、パンを買いに店へ行きました。\n子供たちは庭で遊んでいます。",
     "euc_jp": "昨日、パンを買いに店へ行きました。\n子供たちは庭で遊んでいます。",
