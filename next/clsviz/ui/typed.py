@@ -79,6 +79,14 @@ def show_measured(sentences: list[dict[str, Any]], result: Result) -> None:
         st.markdown(f":orange[★] “{layout.escape(own['sentence'])}”: {layout.escape(words)}")
 
 
+def leave_last(name: str, job: Job[Any]) -> None:
+    """Leave the session's last job of this name, so that it has one at a time."""
+    last: Job[Any] = st.session_state.get(f"last-{name}", job)
+    if last is not job and last.is_active:
+        last.leave(session())
+    st.session_state[f"last-{name}"] = job
+
+
 def _measure(weights: Weights, experiment: Experiment, sentences: list[str]) -> Arrays | None:
     """The measurements of sentences, or None where they fail or are not in yet."""
     shared, kind = server(), kind_of(experiment)
@@ -90,10 +98,7 @@ def _measure(weights: Weights, experiment: Experiment, sentences: list[str]) -> 
         model=weights.fingerprint,
         is_urgent=True,
     )
-    pending: Job[Arrays] = st.session_state.get("pending", job)
-    if pending is not job and pending.is_active:  # one for each session
-        pending.leave(session())
-    st.session_state.pending = job
+    leave_last("typed", job)
     arrays = progress.wait(job, PATIENCE_SECONDS)
     progress.follow(shared.model, job, "Measuring your sentences", arrays)
     return arrays

@@ -27,8 +27,6 @@ from clsviz.ui.server import server, session
 ROW_HEIGHT, AXES_HEIGHT, HEIGHT = 34, 50, 330
 """Pixels: of a part in the picture, of the rest of it, and of both for six layers."""
 
-CODE_HEIGHT = 200
-
 TRACE_SECONDS = 2.0
 
 ROLES: Final = {
@@ -61,6 +59,7 @@ dissecting: Job[Anatomy] = machine.model.ask(
     model=weights.fingerprint,
     is_urgent=True,
 )
+typed.leave_last("trace", dissecting)
 progress.wait(dissecting, TRACE_SECONDS)
 parts = progress.require(
     machine.model,
@@ -100,7 +99,7 @@ st.markdown("**The model in parts**")
 with st.expander(layout.escape(pooler_title(parts))):
     st.markdown(layout.escape(pooler_text(parts)))
 with st.expander(f"The hidden state of \\[CLS\\] after layer {layer}, to copy"):
-    st.code(numbers, language=None, wrap_lines=True, height=CODE_HEIGHT)
+    st.code(numbers, language=None, wrap_lines=True)
     st.caption("“Layer” in the sidebar chooses another.")
 with st.expander(f"{len(result.table)} parameters, by name"):
     st.dataframe(

@@ -59,6 +59,7 @@ tracing: Job[Trace] = machine.model.ask(
     model=weights.fingerprint,
     is_urgent=True,
 )
+typed.leave_last("trace", tracing)
 measuring: Job[Measured] = machine.model.ask(
     ("measure", kind, sidebar.measurement_of(experiment)),
     lambda job: measure(job, prepared, experiment, kind, machine.chunks, machine.worker),
@@ -192,6 +193,7 @@ with st.container(border=True):
             model=weights.fingerprint,
             is_urgent=True,
         )
+        typed.leave_last("second", comparing)
         arrays = progress.wait(comparing, TRACE_SECONDS)
         progress.follow(machine.model, comparing, "Measuring the second sentence", arrays)
         if arrays is not None:
