@@ -32,8 +32,8 @@ TICKS: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
 EXPOSURE, RECALL = [0.4, 1.0], [0.0, 0.3]
 """Shares of the picture's height."""
 
-ROOM: Final = 1.3
-"""Fifths at the right that labels take."""
+ROOM: Final = 92
+"""Pixels at the right that labels take."""
 
 Trace = dict[str, Any]
 
@@ -51,9 +51,11 @@ def search(result: Result) -> "go.Figure":
     values = [value for line in lines for value in line["exposure"] if value is not None]
     lowest, highest = min([0.5, *values]), max([2.0, *values])
     ys = [_log(lowest) - 0.1, _log(highest) + 0.1]
-    xs = [-0.3, 4 + ROOM]
+    xs = [-0.3, 4.3]
     unit = result.picture["unit"]
     names = [f"{low:,}–{high:,}" for low, high in result.picture["spans"]]
+    longest, _ = result.picture["spans"][-1]
+    ticks = [*names[:-1], f"{longest:,}+"]  # narrow enough for a phone
     data: list[Trace] = []
     labels = []
     for line, colour in zip(lines, COLOURS, strict=False):
@@ -64,20 +66,20 @@ def search(result: Result) -> "go.Figure":
         ]
         last = next((value for value in line["exposure"][::-1] if value is not None), 1.0)
         labels.append(Label(line["name"], colour, 4, _log(last)))
-    ticks = [tick for tick in TICKS if ys[0] <= math.log10(tick) <= ys[1]]
+    shares = [share for share in TICKS if ys[0] <= math.log10(share) <= ys[1]]
     sides: dict[str, Any] = {"fixedrange": True, "range": xs, "tickvals": list(range(5))}
     shape = layout(
         xaxis=axis("", **sides, ticktext=[""] * 5),
         xaxis2=axis(
-            f"{unit.capitalize()} of the text, by fifths", **sides, ticktext=names, anchor="y2"
+            f"{unit.capitalize()} of the text, by fifths", **sides, ticktext=ticks, anchor="y2"
         ),
         yaxis=axis(
             "Exposure (times its share)",
             domain=EXPOSURE,
             range=ys,
             fixedrange=True,
-            tickvals=[math.log10(tick) for tick in ticks],
-            ticktext=[f"{tick:g}" for tick in ticks],
+            tickvals=[math.log10(share) for share in shares],
+            ticktext=[f"{share:g}" for share in shares],
             showgrid=True,
         ),
         yaxis2=axis(
@@ -86,6 +88,7 @@ def search(result: Result) -> "go.Figure":
         shapes=_fair(fair, xs),
         annotations=annotations(labels, xs, ys),
         dragmode=False,
+        margin={"l": 8, "r": ROOM, "t": 8, "b": 8},
     )
     return go.Figure(data, shape)
 

@@ -55,7 +55,7 @@ def show(page: str) -> Experiment:
         st.session_state.refused = _refused()
     _apply_next()
     typed.texts()  # in the address of this page alone
-    hidden = [f".st-key-{name}" for name in HIDDEN.get(page, HIDDEN[""])]
+    hidden = [f":has(> .st-key-{name})" for name in HIDDEN.get(page, HIDDEN[""])]
     st.html(f"<style>{', '.join(hidden)} {{display: none}}</style>")
     with st.sidebar:
         _model()

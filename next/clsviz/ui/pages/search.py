@@ -16,6 +16,7 @@ from clsviz.results.search import result as search_result
 from clsviz.sources import corpora
 from clsviz.sources.searches import Searches
 from clsviz.ui import cards, chart, layout, progress, share, shared, sidebar, work
+from clsviz.ui.app import PAGES
 from clsviz.ui.server import server, session
 
 HEIGHT = 520
@@ -130,6 +131,7 @@ reason = "The server looks for the model, and makes searches of the corpus."
 planned = progress.require(machine.fetch, planning, "Preparing", reason, HEIGHT)
 weights, searches = planned.weights, planned.searches
 n_texts, n_searches = searches.texts.table.num_rows, len(searches.right)
+show_reading(searches, view.corpus)
 
 key = key_of(searches, weights.fingerprint, view, search.length_power)
 if machine.results.find(key, Rankings) is None:
@@ -141,7 +143,7 @@ if machine.results.find(key, Rankings) is None:
     )
     cost = work.cost(weights, n_texts + n_searches, view)
     reason = f"The server loads {weights.label}, and measures {counted(n_texts, 'text')} and "
-    reason += f"{counted(n_searches)} that search{cost}."
+    reason += f"{n_searches:,} queries{cost}."
     progress.require(machine.model, storing, "Measuring", reason, HEIGHT)
 answering: Job[Result] = machine.analysis.ask(
     ("search", key, search),
@@ -152,7 +154,6 @@ progress.wait(answering, ANSWER_SECONDS)
 reason = f"The server ranks {counted(n_texts, 'text')} by every way to search."
 result = progress.require(machine.analysis, answering, "Searching", reason, HEIGHT)
 
-show_reading(searches, view.corpus)
 layout.head(result)
 chart.show(
     shared.picture((key, search), result),
@@ -175,5 +176,8 @@ with st.expander(layout.escape(misled_title(rows))):
         st.dataframe(table, hide_index=True, alt="The searches that length misled most")
 table = result.table[list(LABELS)].rename(columns=LABELS).round(0)
 cards.show_table("All searches as a table", table, "Every search")
-sample = f"{counted(n_texts, 'text')}, {counted(n_searches)} that search, seed {view.seed}"
+sample = f"{counted(n_texts, 'text')}, {n_searches:,} queries, seed {view.seed}"
 cards.show_method(result, weights, searches.texts, sample)
+st.page_link(
+    PAGES / "compare.py", label="Is another model better?", icon=":material/arrow_forward:"
+)

@@ -153,7 +153,12 @@ if not random:
             f"weights of {len(SEEDS)} seeds, adds a band to the picture"
             f"{work.cost(weights, n, experiment)}; then it is stored."
         )
-        if st.button("Measure", key="measure-random", icon=":material/play_arrow:"):
+        if st.button(
+            "Measure",
+            key="measure-random",
+            icon=":material/play_arrow:",
+            disabled=st.session_state.get("random") == (sources, view),
+        ):
             st.session_state.random = sources, view
             st.rerun()
 cards.show_table("All vectors as a table", result.table, "The errors of every vector")
