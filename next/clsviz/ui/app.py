@@ -5,7 +5,7 @@ from typing import Final
 
 import streamlit as st
 
-from clsviz.ui import sidebar
+from clsviz.ui import sidebar, typed
 
 PAGES: Final = Path(__file__).parent / "pages"
 
@@ -59,5 +59,6 @@ def main() -> None:
             ),
         ]
     )
+    typed.texts()  # a link’s sentences, which another page may ask for after the link is gone
     st.session_state.experiment = sidebar.show(page.url_path)
     page.run()
