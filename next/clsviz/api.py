@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Unpack
 
 from clsviz.errors import ClsvizError, CorpusError, SettingError, Undefined
-from clsviz.experiment import Experiment, Pooling, Precision, Segmentation, Unit
+from clsviz.experiment import Experiment, Pooling, Settings
 from clsviz.jobs import own_vectors
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import Measured, Prepared
@@ -48,22 +48,10 @@ def measure(
     model: str = "minilm",
     corpus: Any = "python-docs",
     *,
-    configuration: str = "",
-    split: str = "",
-    column: str = "",
-    encoding: str = "",
-    segmentation: Segmentation = "auto",
-    sample_size: int | Literal["all"] | None = None,
-    seed: int = 0,
-    precision: Precision = "exact",
-    probe_size: int = 5000,
-    length_cutoff: int = 80,
-    layer: int | None = None,
-    pooling: Pooling = "cls",
-    unit: Unit = "tokens",
     vectors: str | Path | None = None,
     store: str | Path | None = None,
     progress: Progress = silent,
+    **settings: Unpack[Settings],
 ) -> Result:
     """Fit the norm of a vector on the length of the sentence.
 
@@ -77,23 +65,7 @@ def measure(
     Returns the line's R², slope and intervals as facts, and a table with a row for each sentence:
     of sentences in their order, with their index. Raises ClsvizError.
     """
-    experiment = _experiment(
-        model=model,
-        corpus=corpus,
-        configuration=configuration,
-        split=split,
-        column=column,
-        encoding=encoding,
-        segmentation=segmentation,
-        sample_size=sample_size,
-        seed=seed,
-        precision=precision,
-        probe_size=probe_size,
-        length_cutoff=length_cutoff,
-        layer=layer,
-        pooling=pooling,
-        unit=unit,
-    )
+    experiment = _experiment(model, corpus, settings)
     return measure_experiment(experiment, _texts(corpus), _path(vectors), store, progress)
 
 
@@ -124,22 +96,10 @@ def probe(
     model: str = "minilm",
     corpus: Any = "python-docs",
     *,
-    configuration: str = "",
-    split: str = "",
-    column: str = "",
-    encoding: str = "",
-    segmentation: Segmentation = "auto",
-    sample_size: int | Literal["all"] | None = None,
-    seed: int = 0,
-    precision: Precision = "exact",
-    probe_size: int = 5000,
-    length_cutoff: int = 80,
-    layer: int | None = None,
-    pooling: Pooling = "cls",
-    unit: Unit = "tokens",
     random_weights: bool = False,
     store: str | Path | None = None,
     progress: Progress = silent,
+    **settings: Unpack[Settings],
 ) -> Result:
     """Predict the length of sentences from their vectors, after every layer.
 
@@ -150,23 +110,7 @@ def probe(
     Returns R² and the error of held-out predictions as facts, and a table with a row for each
     vector: probe_error and norm_error are mean absolute errors, in the unit. Raises ClsvizError.
     """
-    experiment = _experiment(
-        model=model,
-        corpus=corpus,
-        configuration=configuration,
-        split=split,
-        column=column,
-        encoding=encoding,
-        segmentation=segmentation,
-        sample_size=sample_size,
-        seed=seed,
-        precision=precision,
-        probe_size=probe_size,
-        length_cutoff=length_cutoff,
-        layer=layer,
-        pooling=pooling,
-        unit=unit,
-    )
+    experiment = _experiment(model, corpus, settings)
     return probe_experiment(experiment, random_weights, _texts(corpus), store, progress)
 
 
@@ -207,16 +151,9 @@ def search_test(
     similarity: Similarity = "cosine",
     max_exposure: float | None = None,
     length_power: float | None = None,
-    configuration: str = "",
-    split: str = "",
-    column: str = "",
-    encoding: str = "",
-    segmentation: Segmentation = "auto",
-    sample_size: int | Literal["all"] = "all",
-    seed: int = 0,
-    pooling: Pooling = "mean",
     store: str | Path | None = None,
     progress: Progress = silent,
+    **settings: Unpack[Settings],
 ) -> Result:
     """Test if a search finds texts of some lengths more often than they are right.
 
@@ -232,18 +169,8 @@ def search_test(
     Returns recall, nDCG and exposure by fifths of the texts' lengths, an advised fix, and a table
     with a row for each search. Raises ClsvizError, also where there are under 30 searches.
     """
-    experiment = _experiment(
-        model=model,
-        corpus=corpus,
-        configuration=configuration,
-        split=split,
-        column=column,
-        encoding=encoding,
-        segmentation=segmentation,
-        sample_size=sample_size,
-        seed=seed,
-        pooling=pooling,
-    )
+    defaults: Settings = {"sample_size": "all", "pooling": "mean"}
+    experiment = _experiment(model, corpus, {**defaults, **settings})
     search = Search(
         task=task,
         titles=titles,
@@ -298,21 +225,9 @@ def compare(
     *,
     search_corpus: str = SEARCH_CORPUS,
     search_pooling: Pooling = SEARCH_POOLING,
-    configuration: str = "",
-    split: str = "",
-    column: str = "",
-    encoding: str = "",
-    segmentation: Segmentation = "auto",
-    sample_size: int | Literal["all"] | None = None,
-    seed: int = 0,
-    precision: Precision = "exact",
-    probe_size: int = 5000,
-    length_cutoff: int = 80,
-    layer: int | None = None,
-    pooling: Pooling = "cls",
-    unit: Unit = "tokens",
     store: str | Path | None = None,
     progress: Progress = silent,
+    **settings: Unpack[Settings],
 ) -> Result:
     """Compare models on the same sentences: search, probe and norm.
 
@@ -324,22 +239,7 @@ def compare(
     Returns differences with intervals by a paired bootstrap as facts, and a table with a row for
     each model. Raises ClsvizError.
     """
-    experiment = _experiment(
-        corpus=corpus,
-        configuration=configuration,
-        split=split,
-        column=column,
-        encoding=encoding,
-        segmentation=segmentation,
-        sample_size=sample_size,
-        seed=seed,
-        precision=precision,
-        probe_size=probe_size,
-        length_cutoff=length_cutoff,
-        layer=layer,
-        pooling=pooling,
-        unit=unit,
-    )
+    experiment = _experiment(Experiment.model, corpus, settings)
     names = models.split(",") if isinstance(models, str) else models
     options: dict[str, Any] = {"search_corpus": search_corpus, "search_pooling": search_pooling}
     texts = _texts(corpus)
@@ -389,21 +289,9 @@ def report(
     others: Sequence[str] = (),
     search_corpus: str = SEARCH_CORPUS,
     search_pooling: Pooling = SEARCH_POOLING,
-    configuration: str = "",
-    split: str = "",
-    column: str = "",
-    encoding: str = "",
-    segmentation: Segmentation = "auto",
-    sample_size: int | Literal["all"] | None = None,
-    seed: int = 0,
-    precision: Precision = "exact",
-    probe_size: int = 5000,
-    length_cutoff: int = 80,
-    layer: int | None = None,
-    pooling: Pooling = "cls",
-    unit: Unit = "tokens",
     store: str | Path | None = None,
     progress: Progress = silent,
+    **settings: Unpack[Settings],
 ) -> str:
     """All answers on a model and a corpus, as one HTML page that needs no network.
 
@@ -413,23 +301,7 @@ def report(
     Returns the page, of at most 4 MB. Raises ClsvizError where model or corpus cannot be read; an
     answer that fails otherwise says so in its place.
     """
-    experiment = _experiment(
-        model=model,
-        corpus=corpus,
-        configuration=configuration,
-        split=split,
-        column=column,
-        encoding=encoding,
-        segmentation=segmentation,
-        sample_size=sample_size,
-        seed=seed,
-        precision=precision,
-        probe_size=probe_size,
-        length_cutoff=length_cutoff,
-        layer=layer,
-        pooling=pooling,
-        unit=unit,
-    )
+    experiment = _experiment(model, corpus, settings)
     options: dict[str, Any] = {"search_corpus": search_corpus, "search_pooling": search_pooling}
     texts = _texts(corpus)
     return report_experiment(
@@ -485,17 +357,15 @@ def default_store() -> Path:
     return Path(os.environ.get("CLSVIZ_STORE") or Path(cache) / "clsviz")
 
 
-def _experiment(
-    *, corpus: Any, sample_size: int | Literal["all"] | None, **settings: Any
-) -> Experiment:
+def _experiment(model: str, corpus: Any, settings: Settings) -> Experiment:
     """The settings of a call, whose corpus may be sentences; raises SettingError."""
     if corpus is None:
         raise CorpusError("The corpus is None.", "Give its name, or a list of sentences.")
     is_name = isinstance(corpus, str | Path)
-    if sample_size is None:
-        sample_size = Experiment.sample_size if is_name else "all"
+    sample_size = settings.get("sample_size") or (Experiment.sample_size if is_name else "all")
     name = str(corpus) if is_name else "memory"
-    return Experiment(corpus=name, sample_size=sample_size, **settings)
+    chosen: dict[str, Any] = {**settings, "sample_size": sample_size}
+    return Experiment(model, name, **chosen)
 
 
 def _texts(corpus: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Final, Literal, Self, get_args
+from typing import Any, Final, Literal, Self, TypedDict, get_args
 
 from clsviz.errors import SettingError, quote
 
@@ -97,6 +97,24 @@ class Experiment:
     def parse(cls, settings: Mapping[str, str]) -> Self:
         """The experiment whose settings are written as text; raises SettingError."""
         return cls(**{name: parse_setting(name, text) for name, text in settings.items()})
+
+
+class Settings(TypedDict, total=False):
+    """The settings besides model and corpus, as keywords; `Experiment` says what they mean."""
+
+    configuration: str
+    split: str
+    column: str
+    encoding: str
+    segmentation: Segmentation
+    sample_size: int | Literal["all"] | None
+    seed: int
+    precision: Precision
+    probe_size: int
+    length_cutoff: int
+    layer: int | None
+    pooling: Pooling
+    unit: Unit
 
 
 def parse_setting(name: str, text: str) -> Any:
