@@ -159,7 +159,8 @@ class Encoder:
         shapes = [(len(list(run)), length) for length, run in itertools.groupby(rows, len)]
         ids = np.fromiter(itertools.chain.from_iterable(rows), np.int64)
         try:
-            runs = torch.from_numpy(ids).to(self.device).split([n * m for n, m in shapes])
+            flat = torch.from_numpy(ids).to(self.device)
+            runs = torch.split(flat, [n * m for n, m in shapes])
             return measure(forward, [run.view(s) for run, s in zip(runs, shapes, strict=True)])
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
