@@ -144,7 +144,7 @@ def test_a_file_says_how_it_was_read(visit: Visit, tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     path.write_text("\n".join(["id;title;body", *rows]), "utf-8")
     page = visit(LINK)
-    page.get_by_role("button", name="Use your own file").click()
+    page.get_by_role("button", name="Use your own file").first.click()
     page.locator("input[type=file]").set_input_files(path)
     expect(page.get_by_text("How own.csv was read")).to_be_visible()
     expect(page.get_by_text("column body · encoding utf-8 · 30 texts")).to_be_visible()
