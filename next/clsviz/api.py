@@ -362,7 +362,9 @@ def _experiment(model: str, corpus: Any, settings: Settings) -> Experiment:
     if corpus is None:
         raise CorpusError("The corpus is None.", "Give its name, or a list of sentences.")
     is_name = isinstance(corpus, str | Path)
-    sample_size = settings.get("sample_size") or (Experiment.sample_size if is_name else "all")
+    sample_size = settings.get("sample_size")
+    if sample_size is None:
+        sample_size = Experiment.sample_size if is_name else "all"
     name = str(corpus) if is_name else "memory"
     chosen: dict[str, Any] = {**settings, "sample_size": sample_size}
     return Experiment(model, name, **chosen)
