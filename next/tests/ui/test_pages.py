@@ -1,100 +1,20 @@
 """The page, as its elements say it, with models that run in this process."""
 
 import html
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-import streamlit
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from streamlit.testing.v1 import AppTest
+from ui.conftest import SMALL, Runner, Visit, is_done, redraw
 
 from clsviz import api
 from clsviz.errors import ModelError
-from clsviz.experiment import Experiment, Precision
-from clsviz.jobs.worker import InProcess
-from clsviz.measurements import Arrays, Kind
-from clsviz.sources.models import Weights
+from clsviz.experiment import Experiment
 from clsviz.ui import layout
-
-APP = Path(__file__).parents[2] / "app.py"
-SECONDS = 60.0
-SMALL = {"sample_size": "40"}
-
-Visit = Callable[..., AppTest]
-
-
-class Runner(InProcess):
-    """Runs models, while its gate is open, and counts.
-
-    error: is raised instead, where there is one. texts: what was run, a list for each call.
-    """
-
-    def __init__(self) -> None:
-        self.gate = threading.Event()
-        self.gate.set()
-        self.error: Exception | None = None
-        self.n_loads = 0
-        self.texts: list[list[str]] = []
-
-    def load(self, weights: Weights, precision: Precision) -> None:
-        self.n_loads += 1
-        if self.error:
-            raise self.error
-        self.gate.wait(SECONDS)
-        super().load(weights, precision)
-
-    def run(
-        self, weights: Weights, precision: Precision, sentences: Sequence[str], kind: Kind
-    ) -> Arrays:
-        self.texts.append(list(sentences))
-        return super().run(weights, precision, sentences, kind)
-
-
-@pytest.fixture
-def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
-    """The runner of a new server with an empty store."""
-    runner = Runner()
-    monkeypatch.setattr("clsviz.ui.server.Worker", lambda: runner)
-    monkeypatch.setattr("clsviz.ui.sidebar.is_at_this_machine", lambda: True)
-    monkeypatch.setenv("CLSVIZ_STORE", str(tmp_path))
-    streamlit.cache_resource.clear()
-    yield runner
-    runner.gate.set()
-    streamlit.cache_resource.clear()
-
-
-@pytest.fixture
-def visit(runner: Runner, tiny_model: Path, corpus_file: Path) -> Visit:
-    """Open the page of a link; the tiny model and its corpus, where the link has no others."""
-
-    def visit(**link: str) -> AppTest:
-        page = AppTest.from_file(APP, default_timeout=SECONDS)
-        for name, text in {"model": str(tiny_model), "corpus": str(corpus_file), **link}.items():
-            page.query_params[name] = text
-        return page.run()
-
-    return visit
-
-
-def redraw(page: AppTest, until: Callable[[AppTest], object]) -> AppTest:
-    """Draw a page until something holds, as its bar would."""
-    end = time.monotonic() + SECONDS
-    while not until(page):
-        assert time.monotonic() < end, [page.main, page.exception]
-        time.sleep(0.05)
-        page.run()
-    return page
-
-
-def is_done(page: AppTest) -> bool:
-    """True if no bar follows a job."""
-    return not page.get("progress")
 
 
 def answer(tiny_model: Path, corpus_file: Path, store: Path, **settings: Any) -> list[str]:
