@@ -10,9 +10,6 @@ from clsviz import cli
 
 EXPECTED = json.loads((Path(__file__).parent / "golden.json").read_text())
 
-PENDING = ["compare"]
-"""What they ask for does not exist yet: a test fails as soon as it does."""
-
 TOLERANCES = {"probe": 2e-3}
 """Norms of the middle layers vary in digits that rounding decides; of others 1e-4."""
 
@@ -20,11 +17,6 @@ CPU = Path("/proc/cpuinfo")
 HAS_BFLOAT16 = CPU.exists() and "_bf16" in CPU.read_text()
 
 pytestmark = pytest.mark.slow
-
-
-def commands(names):
-    unfinished = pytest.mark.xfail(reason="not built yet", strict=True)
-    return [pytest.param(name, marks=[unfinished] if name in PENDING else []) for name in names]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +52,7 @@ def difference(answer, expected):
     return 0
 
 
-@pytest.mark.parametrize("name", commands(name for name in EXPECTED if name != "fast"))
+@pytest.mark.parametrize("name", [name for name in EXPECTED if name != "fast"])
 def test_answers_are_the_recorded_ones(name, run):
     status, answer = run(name)
     assert status == 0, answer
