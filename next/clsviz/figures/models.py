@@ -61,6 +61,7 @@ def models(result: Result) -> "go.Figure":
             "range": [-0.04 * high, 1.1 * high or 1.0],
             "domain": domain,
             "nticks": 4,
+            "tickangle": 0,
         }
         look: dict[str, Any] = {"tickformat": ".0%" if form == "percent" else "", "showgrid": True}
         axes[f"xaxis{number}"] = axis("", **ends, **look, fixedrange=True, anchor=f"y{number}")

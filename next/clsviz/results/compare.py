@@ -308,7 +308,7 @@ def comparison(
     """
     tested = searched if isinstance(searched, Searched) else None
     table = _table(prepared, numbers, experiment, tested)
-    verdict = verdict_of(table, numbers, tested)
+    verdict = verdict_of(table, numbers, tested is not None and not tested.is_near_chance)
     names = [one.weights.name for one in prepared]
     return Result(
         kind="models",
@@ -350,9 +350,8 @@ def joined(
     )
 
 
-def verdict_of(table: "pd.DataFrame", numbers: Comparison, searched: Searched | None) -> str:
-    """The answer in a sentence: of the search, or else of probes, or else of norms."""
-    is_searched = searched is not None and not searched.is_near_chance
+def verdict_of(table: "pd.DataFrame", numbers: Comparison, is_searched: bool) -> str:
+    """The answer in a sentence: of the search, if there is one, or of probes, or else of norms."""
     recall, probe, norm = _leads(table, numbers)
     labels, errors, unit = list(table["label"]), table["last_probe_error"], table["unit"].iloc[0]
     a, b = labels[recall.most], labels[recall.least]

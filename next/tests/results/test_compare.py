@@ -1,0 +1,196 @@
+import json
+import shlex
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import clsviz
+from clsviz import cli
+from clsviz.errors import SettingError
+from clsviz.results.compare import Comparison, verdict_of
+from clsviz.results.result import Result
+
+NAN = np.nan
+
+
+def numbers(error_margin: float = 0.1, r2_margin: float = 0.02, problem: str = "") -> Comparison:
+    return Comparison(({}, {}), (problem, ""), "", error_margin, r2_margin, 9, 9, 0, 0, True)
+
+
+def table(recalls: list[float], errors: list[float], r2s: list[float], margin: float):
+    columns = {"recall_at_10": recalls, "last_probe_error": errors, "r_squared": r2s}
+    labels = ["untrained A", "B", "C"][: len(r2s)]
+    return pd.DataFrame(
+        {"label": labels, "unit": "tokens", "guess_error": 6.0, "recall_margin": margin, **columns}
+    )
+
+
+NO_SEARCH = [NAN, NAN]
+
+VERDICTS = [
+    (
+        table([0.95, 0.91], [2, 4], [0.1, 0.2], 0.03),
+        True,
+        "Untrained A finds the right text more often than B: 95% against 91%.",
+    ),
+    (
+        table([0.9541, 0.9529], [2, 4], [0.1, 0.2], 0.001),
+        True,
+        "Untrained A finds the right text more often than B: 95.41% against 95.29%.",
+    ),
+    (
+        table([0.95, 0.94], [2, 4], [0.1, 0.2], 0.03),
+        True,
+        "Untrained A and B find the right text about equally often.",
+    ),
+    (
+        table([0.9, 0.91, 0.92], [2, 4, 3], [0.1, 0.2, 0.3], 0.025),
+        True,
+        "All 3 models find the right text about equally often.",
+    ),
+    (
+        table([0.95, 0.91], [2, 4], [0.1, 0.2], 0.05),
+        True,
+        "Too close to call: too few searches to tell untrained A from B.",
+    ),
+    (
+        table([0.05, 0.01], [4.3, 2.1], [0.1, 0.2], 0.01),
+        False,
+        "B gives length away more than untrained A: a probe misses by 2.1 tokens against 4.3.",
+    ),
+    (
+        table(NO_SEARCH, [4.3, 4.0], [0.12, 0.03], NAN),
+        False,
+        "A line accounts for more of untrained A’s norms than of B’s: 12% against 3%.",
+    ),
+    (table(NO_SEARCH, [4.3, 4.0], [0.12, 0.11], NAN), False, "Too close to call."),
+    (table(NO_SEARCH, [4.3, NAN], [NAN, 0.11], NAN), False, "Too close to call."),
+]
+
+
+@pytest.mark.parametrize(("rows", "is_searched", "verdict"), VERDICTS)
+def test_verdicts(rows: pd.DataFrame, is_searched: bool, verdict: str) -> None:
+    assert verdict_of(rows, numbers(), is_searched) == verdict
+    assert len(verdict.split()) <= 20
+
+
+def test_without_numbers_there_is_a_reason() -> None:
+    rows = table(NO_SEARCH, NO_SEARCH, NO_SEARCH, NAN)
+    problem = numbers(NAN, NAN, "Only 9 sentences differ.")
+    assert verdict_of(rows, problem, False) == "Can’t compare: only 9 sentences differ."
+
+
+def test_a_smaller_error_of_shorter_tokens_gives_no_more_away() -> None:
+    rows = table(NO_SEARCH, [2.0, 4.0], NO_SEARCH, NAN)
+    rows["guess_error"] = [3.0, 9.0]  # the one misses by 2/3 of guessing, the other by less
+    assert verdict_of(rows, numbers(), False) == "Too close to call."
+
+
+@pytest.fixture(scope="module")
+def short_model(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny model, which reads at most 18 words here."""
+    folder = tmp_path_factory.mktemp("models") / "short"
+    shutil.copytree(tiny_model, folder)
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    settings["model_max_length"] = 20
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def names(tiny_model: Path, short_model: Path) -> list[str]:
+    return [str(tiny_model), f"untrained:{tiny_model}", str(short_model)]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("store")
+
+
+@pytest.fixture(scope="module")
+def result(names: list[str], corpus_file: Path, store: Path) -> Result:
+    return clsviz.compare(names, str(corpus_file), search_corpus="", store=store)
+
+
+def test_only_sentences_that_all_models_read_are_compared(
+    result: Result, names: list[str], sentences: list[str], corpus_file: Path, store: Path
+) -> None:
+    n_short = sum(len(text.split()) <= 18 for text in sentences)
+    assert list(result.table["n_used"]) == [n_short] * 3
+    assert f"{300 - n_short} sentences longer than a model reads" in " ".join(result.caveats)
+    norms = clsviz.measure(names[0], str(corpus_file), store=store).table
+    short = norms[norms["length"] <= 18]
+    r = np.corrcoef(short["length"], short["norm"])[0, 1]
+    assert result.table["r_squared"][0] == pytest.approx(r**2, rel=1e-3)
+    few = clsviz.probe(names[0], list(short["sentence"]), store=store)
+    assert result.table["guess_error"][0] == pytest.approx(few.fact("guess_error"), rel=0.05)
+
+
+def test_the_same_weights_never_differ(result: Result) -> None:
+    same = result.table.iloc[[0, 2]]
+    assert same["last_probe_error"].nunique() == 1
+    assert same["r_squared"].nunique() == 1
+
+
+def test_the_order_of_models_changes_no_number(
+    result: Result, names: list[str], corpus_file: Path, store: Path
+) -> None:
+    other = clsviz.compare(names[::-1], str(corpus_file), search_corpus="", store=store)
+    columns = ["last_probe_error", "probe_r_squared", "r_squared", "r_squared_margin"]
+    pd.testing.assert_frame_equal(
+        other.table[columns], result.table[columns][::-1].reset_index(drop=True)
+    )
+    assert other.verdict == result.verdict
+
+
+def test_searches_are_those_of_the_search_test(
+    names: list[str], corpus_file: Path, store: Path
+) -> None:
+    texts = str(corpus_file)
+    both = clsviz.compare(names[:2], texts, search_corpus=texts, store=store)
+    for place, name in enumerate(names[:2]):
+        alone = clsviz.search_test(name, texts, store=store)
+        assert both.table["recall_at_10"][place] == alone.fact("recall_at_10")
+        assert both.fact("n_searches") == alone.fact("n_searches")
+    assert both.table["recall_margin"][0] > 0
+
+
+@pytest.mark.parametrize("models", [[], ["minilm"], ["minilm", "minilm"], list("abcdefg")])
+def test_two_to_six_different_models_are_compared(models: list[str], store: Path) -> None:
+    with pytest.raises(SettingError, match="models"):
+        clsviz.compare(models, store=store)
+
+
+def test_a_table_has_a_row_for_each_model_and_corpus(
+    names: list[str], corpus_file: Path, sentences: list[str], store: Path, tmp_path: Path, capsys
+) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("\n".join(sentences[50:250]), "utf-8")
+    words = ["compare", "--models", ",".join(names[:2]), "--search-corpus", ""]
+    words += ["--corpus", str(corpus_file), "--corpus", str(other), "--store", str(store)]
+    path = tmp_path / "table.csv"
+    assert cli.main([*words, "--output", str(path), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    rows = pd.read_csv(path)
+    assert list(rows["corpus"]) == ["sentences.txt"] * 2 + ["other.txt"] * 2
+    assert list(rows["n_used"]) == [300, 300, 200, 200]
+    assert rows["corpus_fingerprint"].nunique() == 2
+    errors = [row["last_probe_error"] for row in answer["models"]]
+    assert errors == pytest.approx(list(rows["last_probe_error"]))
+    assert [row["r_squared"] is None for row in answer["models"]] == list(rows["r_squared"].isna())
+    assert cli.main([*words, "--plot", str(tmp_path / "picture.svg")]) == 0
+
+
+def test_the_command_and_the_link_repeat_a_comparison(
+    result: Result, names: list[str], corpus_file: Path, store: Path, capsys
+) -> None:
+    link = f"http://a.b/compare?model={names[0]}&others={names[1]}&others={names[2]}"
+    link += f"&corpus={corpus_file}"
+    ways = [shlex.split(result.command)[1:], ["compare", "--query", link, "--search-corpus", ""]]
+    for words in ways:
+        assert cli.main([*words, "--json", "--store", str(store)]) == 0
+        models = json.loads(capsys.readouterr().out)["models"]
+        assert models == result.json()["models"]
