@@ -59,6 +59,6 @@ def main() -> None:
             ),
         ]
     )
-    typed.texts()  # a link’s sentences, which another page may ask for after the link is gone
+    typed.recall()
     st.session_state.experiment = sidebar.show(page.url_path)
     page.run()

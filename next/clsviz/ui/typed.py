@@ -26,23 +26,28 @@ PATIENCE_SECONDS: Final = 2.0
 """The page waits so long; later the stars come with another redraw."""
 
 
+def recall() -> None:
+    """Take the sentences of a link, and those typed before, on every page, also one that waits.
+
+    Streamlit forgets what is in a widget that a page does not draw.
+    """
+    text = st.session_state.get(PARAMETER, st.query_params.get(PARAMETER))
+    st.session_state[PARAMETER] = (text or "")[:LONGEST]
+
+
 def texts() -> list[str]:
     """The sentences that the visitor has typed on any page, or brought by a link."""
-    if PARAMETER in st.query_params and PARAMETER not in st.session_state:
-        st.session_state[PARAMETER] = st.query_params[PARAMETER][:LONGEST]
     text: str = st.session_state.get(PARAMETER) or ""
     return [line for line in text.splitlines() if line.strip()][:MOST]
 
 
 def show(weights: Weights, experiment: Experiment) -> list[dict[str, Any]]:
     """Draw the input; returns {sentence, length, norm} of each sentence in it that is measured."""
-    texts()
     st.text_area(
         "Your own sentences, one in each line",
         key=PARAMETER,
         height=68,
         max_chars=LONGEST,
-        persist_state="session",
         placeholder="Type a sentence to see its norm.",
     )
     sentences = texts()
