@@ -15,7 +15,7 @@ from clsviz.jobs.measure import Measured, Prepared
 from clsviz.jobs.measure import measure as steps_of
 from clsviz.jobs.search import Rankings, rank_all
 from clsviz.jobs.search import run as rank_texts
-from clsviz.jobs.worker import InProcess
+from clsviz.jobs.worker import IN_PROCESS, Runner
 from clsviz.measurements import Kind
 from clsviz.progress import Progress, silent
 from clsviz.report import page as report_page
@@ -75,6 +75,7 @@ def measure_experiment(
     vectors: Path | None = None,
     store: str | Path | None = None,
     progress: Progress = silent,
+    runner: Runner = IN_PROCESS,
 ) -> Result:
     """As `measure`, of settings in one value.
 
@@ -87,7 +88,7 @@ def measure_experiment(
     if vectors is not None:
         return measure_vectors(vectors, experiment, Results(root, SHIPPED))
     prepared = _prepare(experiment, texts, root, progress)
-    measured = _measure(prepared, experiment, kind_of(experiment), root, progress)
+    measured = _measure(prepared, experiment, kind_of(experiment), root, progress, runner)
     result = norms(measured, experiment, Results(root, SHIPPED))
     return result if texts is None else _in_order(result, prepared.sample)
 
@@ -120,19 +121,20 @@ def probe_experiment(
     texts: Any = None,
     store: str | Path | None = None,
     progress: Progress = silent,
+    runner: Runner = IN_PROCESS,
 ) -> Result:
     """As `probe`, of settings in one value; texts take the place of the corpus."""
     check_probe(experiment)
     root = default_store() if store is None else Path(store)
     prepared = _prepare(experiment, texts, root, progress)
-    numbers, seconds = _read(prepared, experiment, root, progress)
+    numbers, seconds = _read(prepared, experiment, root, progress, runner)
     random = []
     if random_weights:
         name = UNTRAINED + experiment.model.removeprefix(UNTRAINED)
         view = replace(experiment, layer=None, pooling="cls")
         for seed in SEEDS:
             untrained = Prepared(models.find(name, seed, progress), prepared.sample)
-            (readings, _), more_seconds = _read(untrained, view, root, progress)
+            (readings, _), more_seconds = _read(untrained, view, root, progress, runner)
             random.append(readings)
             seconds += more_seconds
     result = probes(prepared, numbers, experiment, random, seconds)
@@ -190,6 +192,7 @@ def search_test_experiment(
     texts: Any = None,
     store: str | Path | None = None,
     progress: Progress = silent,
+    runner: Runner = IN_PROCESS,
 ) -> Result:
     """As `search_test`, of settings in two values; texts take the place of the corpus."""
     check_search(experiment, search)
@@ -208,7 +211,7 @@ def search_test_experiment(
     }
     asked = find_searches(experiment, root, **choice, texts=texts, progress=progress)
     job: Job[Rankings] = Job()
-    stores = Chunks(root, SHIPPED), InProcess(), Results(root, SHIPPED)
+    stores = Chunks(root, SHIPPED), runner, Results(root, SHIPPED)
     for _ in rank_texts(job, asked, weights, experiment, search.length_power, *stores):
         progress(job.done, job.total, job.unit)
     assert job.result is not None  # it has taken its last step
@@ -257,6 +260,7 @@ def compare_experiment(
     texts: Any = None,
     store: str | Path | None = None,
     progress: Progress = silent,
+    runner: Runner = IN_PROCESS,
 ) -> Result:
     """As `compare`, of settings in one value; corpora: several, in the place of its corpus."""
     comparing.check(models)
@@ -276,7 +280,8 @@ def compare_experiment(
         view = replace(experiment, corpus=corpus)
         first = _prepare(view, texts, root, progress)
         prepared = [Prepared(one, first.sample) for one in weights]
-        results.append(_compare(prepared, view, searching, searches, root, progress))
+        settings = prepared, view, searching, searches
+        results.append(_compare(*settings, root, progress, runner))
     if len(results) == 1:
         return results[0]
     return comparing.joined(results, corpora, experiment, searching)
@@ -317,12 +322,13 @@ def report_experiment(
     texts: Any = None,
     store: str | Path | None = None,
     progress: Progress = silent,
+    runner: Runner = IN_PROCESS,
 ) -> str:
     """As `report`, of settings in one value; texts take the place of the corpus."""
     root = default_store() if store is None else Path(store)
     prepared = _prepare(experiment, texts, root, progress)
     weights, corpus = prepared.weights, prepared.sample.corpus
-    options: dict[str, Any] = {"store": root, "progress": progress}
+    options: dict[str, Any] = {"store": root, "progress": progress, "runner": runner}
     searching = comparing.searching_of(experiment, search_corpus, search_pooling)
     names = [experiment.model, *others]
     questions: dict[str, Callable[[], Result]] = {
@@ -339,7 +345,7 @@ def report_experiment(
         questions["Compare models"] = lambda: compare_experiment(
             experiment, names, (), search_corpus, search_pooling, texts, **options
         )
-    questions["Inside the model"] = lambda: _inside(weights, experiment, root)
+    questions["Inside the model"] = lambda: _inside(weights, experiment, root, runner)
     answers: list[Result | tuple[str, ClsvizError]] = []
     for question, answer in questions.items():
         try:
@@ -385,11 +391,16 @@ def _prepare(experiment: Experiment, texts: Any, root: Path, progress: Progress)
 
 
 def _measure(
-    prepared: Prepared, experiment: Experiment, kind: Kind, root: Path, progress: Progress
+    prepared: Prepared,
+    experiment: Experiment,
+    kind: Kind,
+    root: Path,
+    progress: Progress,
+    runner: Runner,
 ) -> Measured:
     """Measure all of a sample, and store it."""
     job: Job[Measured] = Job()
-    for _ in steps_of(job, prepared, experiment, kind, Chunks(root, SHIPPED), InProcess()):
+    for _ in steps_of(job, prepared, experiment, kind, Chunks(root, SHIPPED), runner):
         progress(job.done, job.total, job.unit)
     if job.result is None:
         label = prepared.sample.corpus.label
@@ -399,14 +410,14 @@ def _measure(
 
 
 def _read(
-    prepared: Prepared, experiment: Experiment, root: Path, progress: Progress
+    prepared: Prepared, experiment: Experiment, root: Path, progress: Progress, runner: Runner
 ) -> tuple[tuple[Readings, Checks], float]:
     """The numbers of probes, stored or computed, and the seconds that measuring took."""
     results = Results(root, SHIPPED)
     stored = find_readings(prepared, experiment, results)
     if stored is not None and stored[1] is not UNCHECKED:
         return stored, 0.0
-    measured = _measure(prepared, experiment, "vectors", root, progress)
+    measured = _measure(prepared, experiment, "vectors", root, progress, runner)
     job: Job[tuple[Readings, Checks]] = Job()
     for _ in read_lengths(job, measured, experiment, results):
         progress(job.done, job.total, job.unit)
@@ -414,10 +425,10 @@ def _read(
     return job.result, measured.seconds
 
 
-def _inside(weights: Weights, experiment: Experiment, root: Path) -> Result:
+def _inside(weights: Weights, experiment: Experiment, root: Path, runner: Runner) -> Result:
     """The model in parts, with the example in it."""
     store, precision = Results(root, SHIPPED), experiment.precision
-    parts = anatomy.dissected(weights, precision, EXAMPLE, InProcess(), store)
+    parts = anatomy.dissected(weights, precision, EXAMPLE, runner, store)
     return anatomy.anatomy(parts, weights, EXAMPLE, experiment)
 
 
@@ -428,9 +439,10 @@ def _compare(
     searches: Searches | str,
     root: Path,
     progress: Progress,
+    runner: Runner,
 ) -> Result:
     """The answer on one corpus."""
-    stores = Chunks(root, SHIPPED), InProcess(), Results(root, SHIPPED)
+    stores = Chunks(root, SHIPPED), runner, Results(root, SHIPPED)
     found = None if isinstance(searches, str) else searches
     measuring: Job[float] = Job()
     for _ in comparing.measure_all(measuring, prepared, experiment, searching, found, stores):

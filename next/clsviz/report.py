@@ -27,6 +27,7 @@ section { margin-top: 3rem; border-top: 1px solid #e3e7ec; }
 .figure { height: 27rem; }
 pre { white-space: pre-wrap; background: #f5f7f9; padding: 0.75rem; }
 summary { cursor: pointer; }
+dd, li, p, pre { overflow-wrap: anywhere; }
 .table { overflow-x: auto; }
 table { border-collapse: collapse; }
 td, th { padding: 0.2rem 0.6rem; text-align: left; border-bottom: 1px solid #e3e7ec; }
@@ -51,7 +52,7 @@ def page(
     return "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{_safe(title)}</title>\n<style>{STYLE}</style>\n<main>",
             f"<h1>{_safe(title)}</h1>",
             *sections,

@@ -60,7 +60,7 @@ def models(result: Result) -> "go.Figure":
         ends: dict[str, Any] = {
             "range": [-0.04 * high, 1.1 * high or 1.0],
             "domain": domain,
-            "nticks": 4,
+            "nticks": 3,
             "tickangle": 0,
         }
         look: dict[str, Any] = {"tickformat": ".0%" if form == "percent" else "", "showgrid": True}

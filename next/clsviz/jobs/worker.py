@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import ModelError
@@ -70,6 +70,28 @@ class InProcess:
         from clsviz.encoder.encoder import load
 
         return dissect(load(weights, precision), text)
+
+
+IN_PROCESS: Final = InProcess()
+
+
+class NoRunner:
+    """Runs no model: results are those that are stored."""
+
+    def load(self, weights: Weights, precision: Precision) -> None:
+        """Raise ModelError."""
+        reason = f"{weights.label} has not measured all that this answer takes."
+        raise ModelError(reason, "Open the answer’s page first.")
+
+    def run(
+        self, weights: Weights, precision: Precision, sentences: Sequence[str], kind: Kind
+    ) -> Arrays:
+        """Raise ModelError."""
+        raise NotImplementedError  # nothing is run that is not loaded
+
+    def dissect(self, weights: Weights, precision: Precision, text: str) -> Anatomy:
+        """Raise ModelError."""
+        raise NotImplementedError
 
 
 class Worker:

@@ -235,22 +235,19 @@ def compute(
 
     The vectors of one model at a time are read from the store, or measured.
     """
-    measured = [_measured(one, experiment, stores) for one in prepared]
-    tables = [select(one, experiment) for one in measured]
+    tables = [select(_measured(one, experiment, stores), experiment) for one in prepared]
     is_long = np.any([table["n_tokens"] >= experiment.length_cutoff for table in tables], axis=0)
     is_cut = np.any([table["truncated"] for table in tables], axis=0)
     rows = np.flatnonzero(~is_long & ~is_cut)
-    clusters = clusters_of(measured[0], stores[2])[rows]
+    clusters = clusters_of(_measured(prepared[0], experiment, stores), stores[2])[rows]
     groups = tables[0]["row_group"].to_numpy()[rows] if "row_group" in tables[0] else None
-    del measured
     parts: list[Part] = []
     for number, (one, table) in enumerate(zip(prepared, tables, strict=True)):
         vectors = _measured(one, experiment, stores)
         lengths = table["length"].to_numpy(np.float64)[rows]
-        n_layers = vectors.norms.n_layers
         errors: list[Floats] = []
-        for layer in range(n_layers + 1):
-            job.show(number * (n_layers + 1) + layer, len(prepared) * (n_layers + 1), "layers")
+        for layer in range(vectors.norms.n_layers + 1):
+            job.show(number, len(prepared), "models")
             yield
             errors.append(_errors(vectors, layer, rows, lengths, clusters))
         parts.append(_part(vectors, experiment, table.iloc[rows], errors, clusters, groups))

@@ -2,28 +2,35 @@
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
 
+from clsviz.api import report_experiment
 from clsviz.jobs.measure import Measured, Prepared
+from clsviz.jobs.worker import NoRunner
 from clsviz.results import provenance
 from clsviz.results.result import Result
 from clsviz.sources import corpora
 from clsviz.ui import sidebar
+from clsviz.ui.server import server
 
 
 def show(
-    result: Result, revisions: Mapping[str, str], sentences: Sequence[Mapping[str, Any]] = ()
+    result: Result,
+    revisions: Mapping[str, str],
+    sentences: Sequence[Mapping[str, Any]] = (),
+    others: Sequence[str] = (),
 ) -> None:
     """Draw the buttons under the picture; their contents come when they are opened.
 
     revisions: of the Hub, or "", by the settings that the page takes a model and a corpus from.
-    sentences: that the visitor has typed.
+    sentences: that the visitor has typed. others: models that are compared, with revisions.
     """
     contents: dict[str, Callable[[], object]] = {
-        "Link": lambda: _show_link(revisions, sentences),
+        "Link": lambda: _show_link(revisions, sentences, others),
         "Download": lambda: _show_downloads(result),
         "Cite": lambda: st.code(provenance.citation(), language="bibtex", wrap_lines=True),
     }
@@ -42,8 +49,12 @@ def revisions_of(prepared: Prepared | Measured) -> dict[str, str]:
     return {"model": prepared.weights.revision, "corpus": corpus.reading.revision}
 
 
-def _show_link(revisions: Mapping[str, str], sentences: Sequence[Mapping[str, Any]]) -> None:
+def _show_link(
+    revisions: Mapping[str, str], sentences: Sequence[Mapping[str, Any]], others: Sequence[str]
+) -> None:
     query = sidebar.to_query()
+    if others:
+        query["others"] = others
     if any(corpora.is_file(query.get(name, "")) for name in revisions):
         st.caption("Your file is not in the link: it works here, while the file is stored.")
     for name, revision in revisions.items():
@@ -63,7 +74,30 @@ def _show_downloads(result: Result) -> None:
     name = f"clsviz-{result.kind}"
     st.download_button("CSV", lambda: _csv(result), f"{name}.csv", on_click="ignore")
     st.download_button("Parquet", lambda: _parquet(result), f"{name}.parquet", on_click="ignore")
+    _show_report()
     st.caption("PNG and SVG: by the buttons in the corner of the picture.")
+
+
+def _show_report() -> None:
+    """A page of all answers for which nothing need be measured."""
+    view, others = st.session_state.experiment, sidebar.models()[1:]
+    search = sidebar.search()
+    write = partial(
+        report_experiment,
+        view,
+        others,
+        search.corpus,
+        search.pooling,
+        store=server().root,
+        runner=NoRunner(),
+    )
+    st.download_button(
+        "Report",
+        lambda: write().encode(),
+        "clsviz-report.html",
+        on_click="ignore",
+        help="All answers on this model and corpus that are measured, as one HTML page.",
+    )
 
 
 def _csv(result: Result) -> bytes:

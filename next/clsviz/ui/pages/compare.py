@@ -116,7 +116,7 @@ measuring: Job[float] = machine.model.ask(
 n = min(len(first.sample), experiment.probe_size)
 reason = f"The server measures {counted(n)} with {counted(len(names), 'model')}"
 if found:
-    reason += f", and the texts and queries of {counted(len(found.right))} that search"
+    reason += f", and {counted(found.texts.table.num_rows, 'text')} of the search"
 seconds = progress.require(machine.model, measuring, "Measuring", f"{reason}.", height)
 answering: Job[Result] = machine.analysis.ask(
     ("compare", *sources, view.pooling, experiment),
@@ -138,7 +138,16 @@ chart.show(
     height=height,
 )
 st.caption(READING)
-share.show(result, share.revisions_of(first))
+revisions = [one.weights.revision for one in prepared]
+pinned = [
+    f"{name}@{revision}" if revision and "@" not in name else name
+    for name, revision in zip(names, revisions, strict=True)
+]
+share.show(
+    result,
+    {**share.revisions_of(first), "search_corpus": found.texts.reading.revision if found else ""},
+    others=() if is_example else pinned[1:],
+)
 layout.caveats(result)
 table = result.table[list(LABELS)].rename(columns=LABELS)
 cards.show_table("All numbers as a table", table, "The numbers of every model")
