@@ -1,6 +1,7 @@
 """Boxes of a page: how a file was read, sentences that were picked, the table, the method."""
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import streamlit as st
 
@@ -67,11 +68,16 @@ def show_picked(result: Result, rows: list[int]) -> None:
             st.caption(f"The first {MOST_ROWS:,} of {len(rows):,} that were picked.")
 
 
-def show_table(title: str, table: "pd.DataFrame", alt: str) -> None:
-    """The picture as a table, for the keyboard and the screen reader."""
+def show_table(
+    title: str, table: "pd.DataFrame", alt: str, columns: Mapping[str, Any] | None = None
+) -> None:
+    """The picture as a table, for the keyboard and the screen reader.
+
+    columns: their configuration, as Streamlit has it.
+    """
     with st.expander(title, key="table", on_change="rerun") as box:
         if box.open:
-            st.dataframe(table.head(MOST_ROWS), hide_index=True, alt=alt)
+            st.dataframe(table.head(MOST_ROWS), hide_index=True, alt=alt, column_config=columns)
             if len(table) > MOST_ROWS:
                 st.caption(f"The first {MOST_ROWS:,} of {len(table):,}; the downloads have all.")
 

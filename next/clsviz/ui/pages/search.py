@@ -39,13 +39,19 @@ TASKS: Final = {
 LABELS: Final = {
     "query": "Query",
     "right": "Right text",
-    "right_tokens": "Its tokens",
-    "right_rank": "Its rank",
+    "right_tokens": "Tokens",
     "first": "First found",
-    "first_tokens": "Tokens of that",
-    "mean_tokens": "Tokens of the ten",
+    "first_tokens": "Tokens found",
+    "mean_tokens": "Tokens of ten",
+    "right_rank": "Right at",
 }
 """Columns of the tables."""
+
+WIDTHS: Final = {
+    label: st.column_config.Column(width=190 if name in ("query", "right", "first") else 95)
+    for name, label in LABELS.items()
+}
+"""Texts are cut, so that their lengths stand next to them."""
 
 
 def store(job: Job[bool], planned: Plan, view: Experiment) -> Steps:
@@ -173,9 +179,11 @@ rows = misled(result)
 with st.expander(layout.escape(misled_title(rows))):
     if not rows.empty:
         table = rows[list(LABELS)].rename(columns=LABELS).round(0)
-        st.dataframe(table, hide_index=True, alt="The searches that length misled most")
+        st.dataframe(
+            table, hide_index=True, alt="The searches that length misled most", column_config=WIDTHS
+        )
 table = result.table[list(LABELS)].rename(columns=LABELS).round(0)
-cards.show_table("All searches as a table", table, "Every search")
+cards.show_table("All searches as a table", table, "Every search", WIDTHS)
 sample = f"{counted(n_texts, 'text')}, {n_searches:,} queries, seed {view.seed}"
 cards.show_method(result, weights, searches.texts, sample)
 st.page_link(

@@ -26,6 +26,20 @@ READING = (
     "accounts for. A click on a point takes its layer."
 )
 
+LABELS = {
+    "vector": "Vector",
+    "layer": "Layer",
+    "probe_error": "Probe misses by",
+    "probe_r_squared": "R² of the probe",
+    "probe_r_squared_low": "R² from",
+    "probe_r_squared_high": "R² to",
+    "norm_error": "Norm misses by",
+    "norm_r_squared": "R² of the norm",
+    "random_low": "Random weights from",
+    "random_high": "Random weights to",
+}
+"""Columns of the table."""
+
 Numbers = tuple[Readings, Checks]
 
 
@@ -161,7 +175,8 @@ if not random:
         ):
             st.session_state.random = sources, view
             st.rerun()
-cards.show_table("All vectors as a table", result.table, "The errors of every vector")
+table = result.table[list(LABELS)].rename(columns=LABELS)
+cards.show_table("All vectors as a table", table, "The errors of every vector")
 sample = f"the first {counted(n_vectors)} drawn, seed {experiment.seed}"
 cards.show_method(result, weights, corpus, sample)
 st.page_link(PAGES / "search.py", label="Does it matter?", icon=":material/arrow_forward:")
