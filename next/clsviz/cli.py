@@ -101,7 +101,9 @@ def _run(name: str, options: dict[str, Any]) -> int:
     questions: dict[str, Any] = {}
     if name == "search-test":
         flags = {flag: options.pop(flag) for flag in SEARCH_FLAGS if flag in options}
-        questions["search"] = Search(**flags)
+        linked = dict(_pairs(options.get("query", "")))
+        similarity = {name: linked[name] for name in ("similarity",) if name in linked}
+        questions["search"] = Search(**{**similarity, **flags})
     if name == "compare":
         corpora = options.pop("corpora")
         options |= {"corpus": corpora[0]} if corpora else {}
@@ -178,7 +180,7 @@ def _experiment(command: str, options: dict[str, Any]) -> Experiment:
         settings = {names[name]: text for name, text in pairs if name in names}
         if command == "measure":
             settings.pop("probe_size", None)
-        if not settings and not {"others", *COMPARE_FLAGS} & dict(pairs).keys():
+        if not settings and not {"others", "similarity", *COMPARE_FLAGS} & dict(pairs).keys():
             raise SettingError("The link of --query has no settings.", "Copy the whole address.")
     return Experiment.parse({**DEFAULTS.get(command, {}), **settings, **options})
 

@@ -259,7 +259,7 @@ def findings(result: Result) -> list[tuple[str, str]]:
         values[key]
         for key in ("vector_error", "direction_error", "half_error", "shuffled_probe_r_squared")
     )
-    whole = f"A probe of the whole vector, with all sentences, misses by {length(error, unit)}."
+    both = f"A probe of the whole vector, with all sentences, misses by {length(error, unit)}."
     cases = [
         (
             direction,
@@ -268,16 +268,16 @@ def findings(result: Result) -> list[tuple[str, str]]:
                 (True, "The direction alone does worse"),
             )
             + f": it misses by {length(direction, unit)}",
-            f"Each vector is divided by its norm, so that all have size 1. {whole}",
+            f"Each vector is divided by its norm, so that all have size 1. {both}",
         ),
         (
             half,
             first(
                 (half <= NEARLY * error, "Half as many sentences do almost as well"),
-                (True, "Half as many sentences do worse, so more would do better"),
+                (True, "Half as many sentences do worse, so more may do better"),
             )
             + f": a probe misses by {length(half, unit)}",
-            f"Where the error hardly falls, more sentences would hardly lower it further. {whole}",
+            f"Where the error hardly falls, more sentences would hardly lower it further. {both}",
         ),
         (
             shuffled,

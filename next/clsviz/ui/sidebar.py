@@ -30,7 +30,7 @@ SEARCH: Final = {"search_corpus": "python-api", "search_pooling": "mean", "simil
 
 HIDDEN: Final = {
     "": ("others_settings", "search_settings"),
-    "search": ("others_settings", "sentence_settings", "more_settings"),
+    "search": ("others_settings", "sentence_settings", "expert_settings"),
     "compare": (),
 }
 """Settings that a page does not heed, by its path; "" stands for all others."""
@@ -67,8 +67,8 @@ def show(page: str) -> Experiment:
             _search_settings()
         with st.expander("More settings", icon=":material/tune:"):
             st.number_input("Seed", *RANGES["seed"], 0, key="seed", **BOUND)
-            with st.container(key="more_settings"):
-                _more_settings()
+            with st.container(key="expert_settings"):
+                _expert_settings()
     settings = {name: str(st.session_state[name] or "") for name in SETTINGS}
     all_settings = {**settings, **{name: st.session_state[name] for name in SEARCH}}
     if st.session_state.setdefault("linked", all_settings) != all_settings:
@@ -268,7 +268,7 @@ def _own_file(setting: str) -> None:
         )
 
 
-def _more_settings() -> None:
+def _expert_settings() -> None:
     _choice(
         "Precision", "precision", "Exact is float32; fast is bfloat16, whose error is reported."
     )

@@ -37,7 +37,7 @@ def is_answered(page: AppTest) -> bool:
     return is_done(page) and bool(page.subheader)
 
 
-def plain(text: str) -> str:
+def unescaped(text: str) -> str:
     return text.replace("\\", "").replace("\N{WORD JOINER}", "")
 
 
@@ -68,7 +68,7 @@ def test_probes_wait_for_vectors_then_have_the_answer_of_python(
     result = api.probe_experiment(experiment, store=tmp_path)
     assert has(page, result)
     titles = [expander.label for expander in page.expander]
-    assert [plain(title) for title in titles if "miss" in title] == [
+    assert [unescaped(title) for title in titles if "miss" in title] == [
         title for title, _ in findings(result) if "miss" in title
     ]
     assert not page.exception
@@ -98,7 +98,7 @@ def test_vectors_that_cannot_be_probed_are_an_error_in_a_sentence(
     visit: Visit, link: dict[str, str], sentence: str
 ) -> None:
     page = visit(**SMALL | link).switch_page(LENGTH).run()
-    redraw(page, lambda page: page.error and sentence in plain(page.error[0].value))
+    redraw(page, lambda page: page.error and sentence in unescaped(page.error[0].value))
     assert not page.header
     assert not page.exception
 
@@ -155,7 +155,7 @@ def test_what_a_visitor_cannot_search_is_an_error_in_a_sentence(
     monkeypatch.setattr("clsviz.ui.sidebar.is_at_this_machine", lambda: False)
     page = visit(model="minilm", corpus="python-docs", **link).switch_page(SEARCH).run()
     redraw(page, lambda page: page.error)
-    assert sentence in plain(page.error[0].value)
+    assert sentence in unescaped(page.error[0].value)
     assert not page.header
 
 
@@ -166,7 +166,7 @@ def test_a_setting_of_searches_that_a_link_cannot_have_is_refused(
     visit: Visit, name: str, text: str
 ) -> None:
     page = visit(**SMALL | {name: text})
-    assert [name.removeprefix("search_") in plain(one.value) for one in page.warning] == [True]
+    assert [name.removeprefix("search_") in unescaped(one.value) for one in page.warning] == [True]
 
 
 @pytest.mark.parametrize("path", [LENGTH, SEARCH])

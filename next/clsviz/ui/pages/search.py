@@ -94,10 +94,10 @@ def show_reading(searches: Searches, corpus: str) -> None:
             dict.fromkeys([*filter(None, [reading.column, searches.titles]), *reading.columns])
         )
         if len(names) > 1:
-            left, right = st.columns(2)
+            first, second = st.columns(2)
             for column, label, key, name in (
-                (left, "Column that searches", "search_titles", searches.titles),
-                (right, "Column that is searched", "search_column", reading.column),
+                (first, "Column that searches", "search_titles", searches.titles),
+                (second, "Column that is searched", "search_column", reading.column),
             ):
                 column.selectbox(
                     label,
@@ -110,11 +110,11 @@ def show_reading(searches: Searches, corpus: str) -> None:
                 )
         n = range(min(cards.N_FIRST, len(searches.right)))
         texts = searches.texts.table["sentence"]
-        first = {
+        pairs = {
             "Query": [searches.queries.table["sentence"][place].as_py() for place in n],
             "Right text": [texts[int(searches.right[place][0])].as_py() for place in n],
         }
-        st.dataframe(first, hide_index=True, height=180, alt="The first searches of the file")
+        st.dataframe(pairs, hide_index=True, height=180, alt="The first searches of the file")
         if st.button("Dismiss", icon=":material/close:"):
             st.session_state.dismissed = corpus
             st.rerun()

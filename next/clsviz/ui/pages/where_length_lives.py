@@ -125,7 +125,7 @@ preparing: Job[list[Prepared]] = machine.fetch.ask(
 )
 untrained = progress.wait(preparing, progress.PATIENCE_SECONDS) or []
 view = replace(experiment, layer=None, pooling="cls")
-stored = [found for one in untrained if (found := find(one, view, machine.results))]
+stored = list(filter(None, (find(one, view, machine.results) for one in untrained)))
 random = [readings for readings, _ in stored] if len(stored) == len(SEEDS) else []
 if not random and untrained and st.session_state.get("random") == (sources, view):
     reading: Job[list[Readings]] = machine.model.ask(
