@@ -147,10 +147,10 @@ async function redraw(plot) {
   if (hovered !== undefined) hover(Plotly, plot, hovered)
 }
 
-// The label of a row comes back after a redraw.
-function hover(Plotly, plot, row) {
-  const points = plot.data.flatMap(({ x, y, customdata }, curveNumber) => {
-    const place = customdata?.indexOf(row) ?? -1
+// The label of a row in a trace comes back after a redraw.
+function hover(Plotly, plot, { row, trace }) {
+  const points = plot.data.flatMap(({ name, x, y, customdata }, curveNumber) => {
+    const place = name === trace ? (customdata?.indexOf(row) ?? -1) : -1
     return place < 0 ? [] : [{ curveNumber, xval: x[place], yval: y[place] }]
   })
   if (points.length) Plotly.Fx.hover(plot, points, "xy")
@@ -173,7 +173,7 @@ function listen(plot) {
   })
   plot.on("plotly_selected", (event) => event?.points && pick(event.points))
   plot.on("plotly_deselect", () => plot.rows.length && pick([]))
-  plot.on("plotly_hover", ({ points: [point] }) => (plot.hovered = point.customdata))
+  plot.on("plotly_hover", ({ points: [point] }) => (plot.hovered = { row: point.customdata, trace: point.data.name }))
   plot.on("plotly_unhover", () => (plot.hovered = undefined))
 }
 

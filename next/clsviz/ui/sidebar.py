@@ -31,7 +31,7 @@ SEARCH: Final = {"search_corpus": "python-api", "search_pooling": "mean", "simil
 HIDDEN: Final = {
     "": ("others_settings", "search_settings"),
     "search": ("others_settings", "sentence_settings", "expert_settings"),
-    "compare": (),
+    "compare": ("similarity_settings",),
 }
 """Settings that a page does not heed, by its path; "" stands for all others."""
 
@@ -247,7 +247,8 @@ def _search_settings() -> None:
     )
     _own_file("search_corpus")
     _choice("Vector to search by", "search_pooling", "Mean-pooled vectors are what most use.")
-    _choice("Similarity", "similarity", "Dot product heeds norms, cosine does not.")
+    with st.container(key="similarity_settings"):
+        _choice("Similarity", "similarity", "Dot product heeds norms, cosine does not.")
 
 
 def _own_file(setting: str) -> None:
