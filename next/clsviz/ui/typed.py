@@ -29,15 +29,17 @@ PATIENCE_SECONDS: Final = 2.0
 def recall() -> None:
     """Take the sentences of a link, and those typed before, on every page, also one that waits.
 
-    Streamlit forgets what is in a widget that a page does not draw.
+    Streamlit forgets a widget where a page stops before it, and empties it as a page begins.
     """
-    text = st.session_state.get(PARAMETER, st.query_params.get(PARAMETER))
-    st.session_state[PARAMETER] = (text or "")[:LONGEST]
+    if PARAMETER not in st.session_state:
+        text = st.session_state.get("typed", st.query_params.get(PARAMETER, ""))
+        st.session_state[PARAMETER] = text[:LONGEST]
+    st.session_state.typed = st.session_state[PARAMETER] or ""
 
 
 def texts() -> list[str]:
     """The sentences that the visitor has typed on any page, or brought by a link."""
-    text: str = st.session_state.get(PARAMETER) or ""
+    text: str = st.session_state.typed
     return [line for line in text.splitlines() if line.strip()][:MOST]
 
 
@@ -48,6 +50,7 @@ def show(weights: Weights, experiment: Experiment) -> list[dict[str, Any]]:
         key=PARAMETER,
         height=68,
         max_chars=LONGEST,
+        persist_state="session",
         placeholder="Type a sentence to see its norm.",
     )
     sentences = texts()

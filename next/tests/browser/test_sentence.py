@@ -36,3 +36,8 @@ def test_a_sentence_leads_into_the_model(visit: Visit, size: str, scheme: str) -
         box.click()
     expect(page.get_by_text("row 101 of the word embeddings")).to_be_visible()
     assert violations(page) == []
+    page.get_by_text("Try another").click()
+    expect(page.get_by_label("Your own sentences")).to_have_value("A cat sings.")
+    page.get_by_label("Your own sentences").fill("")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", level=2)).to_contain_text("Sinan loves a beautiful day")
