@@ -19,7 +19,7 @@ def ready(page: Page, verdict: str) -> None:
 
 
 def test_settings_survive_changes_of_page(visit: Visit) -> None:
-    page = visit("search?similarity=dot&layer=3&unit=words&search_pooling=mean")
+    page = visit("search?similarity=dot&layer=3&others=untrained:minilm")
     ready(page, PAGES["search"])
     expect(page.get_by_text("Sample size")).to_be_hidden()
     for name, question in {
@@ -29,7 +29,7 @@ def test_settings_survive_changes_of_page(visit: Visit) -> None:
     }.items():
         page.get_by_role("link", name=name).click()
         expect(page.get_by_role("heading", level=2)).to_contain_text(question)
-        for setting in ("similarity=dot", "layer=3", "unit=words"):
+        for setting in ("similarity=dot", "layer=3", "others=untrained"):
             expect(page).to_have_url(re.compile(setting))
     ready(page, PAGES["search"])
     page.get_by_role("link", name="Where length lives").click()
