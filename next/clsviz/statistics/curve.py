@@ -74,7 +74,8 @@ def knots_of(lengths: Floats) -> Floats:
 
 def least_squares(basis: Floats, norms: Floats) -> Floats:
     """The coefficients of the basis (n, k) that come nearest to the norms (n,): float64 (k,)."""
-    triangle = np.linalg.qr(np.column_stack([basis, norms]), mode="r")  # a hundred times faster
+    columns = np.column_stack([basis, norms])
+    triangle: Floats = np.asarray(np.linalg.qr(columns, mode="r"))  # a hundred times faster
     return np.asarray(np.linalg.lstsq(triangle[:, :-1], triangle[:, -1], rcond=None)[0])
 
 
