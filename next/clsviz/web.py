@@ -30,7 +30,15 @@ FIRST_PAGE: Final = (
 )
 """Modules that the first page takes: the server imports them while the first browser starts."""
 
-PAGES: Final = ("", "norm_vs_length", "where_length_lives", "search", "compare", "sentence", "model")
+PAGES: Final = (
+    "",
+    "norm_vs_length",
+    "where_length_lives",
+    "search",
+    "compare",
+    "sentence",
+    "model",
+)
 """Paths of pages."""
 
 SCRIPTS: Final = {"plotly": "plotly/plotly.min.js", "chart": "chart.js"}
