@@ -69,14 +69,14 @@ def method(weights: Weights, corpus: Corpus, sample: str) -> dict[str, str]:
     rows = {
         "Model": f"{weights.label} ({weights.name})",
         "Revision of the model": weights.revision,
-        "Fingerprint of the model": weights.fingerprint,
+        "Fingerprint of the model": weights.fingerprint[:16],
         "Corpus": corpus.label,
         "Revision of the corpus": reading.revision,
         "Column": reading.column,
         "Encoding": reading.encoding,
         "Cut into": reading.segmentation,
         "Texts": f"{reading.n_texts:,}" if reading.n_texts else "",
-        "Fingerprint of the corpus": corpus.fingerprint,
+        "Fingerprint of the corpus": corpus.fingerprint[:16],
         "Sample": sample,
         "Versions": ", ".join(f"{name} {number}" for name, number in versions().items()),
     }
