@@ -10,8 +10,10 @@ from clsviz import cli
 
 EXPECTED = json.loads((Path(__file__).parent / "golden.json").read_text())
 
-TOLERANCES = {"probe": 2e-3}
-"""Norms of the middle layers vary in digits that rounding decides; of others 1e-4."""
+TOLERANCES = {"probe": 2e-3, "search_dot": 2e-3}
+"""Rounding, which batches change, decides the norms of middle layers, and which of two texts with
+all but equal calibrated scores is the tenth; of others 1e-4.
+"""
 
 CPU = Path("/proc/cpuinfo")
 HAS_BFLOAT16 = CPU.exists() and "_bf16" in CPU.read_text()
