@@ -89,8 +89,9 @@ def show_method(result: Result, weights: Weights, corpus: Corpus, sample: str) -
     """
     with st.expander("How it was measured", key="method", on_change="rerun") as box:
         if box.open:
-            rows = provenance.method(weights, corpus, sample).items()
-            st.table({"": [name for name, _ in rows], "Value": [text for _, text in rows]})
+            numbers = {fact.label: fact.number for fact in result.facts}
+            rows = numbers | provenance.method(weights, corpus, sample)
+            st.table({"": list(rows), "Value": list(rows.values())})
             st.code(result.command, language="shell", wrap_lines=True)
 
 

@@ -46,7 +46,7 @@ def texts() -> list[str]:
 def show(weights: Weights, experiment: Experiment) -> list[dict[str, Any]]:
     """Draw the input; returns {sentence, length, norm} of each sentence in it that is measured."""
     st.text_area(
-        "Your own sentences, one in each line",
+        f"Your own sentences, one in each line (at most {MOST})",
         key=PARAMETER,
         height=68,
         max_chars=LONGEST,
