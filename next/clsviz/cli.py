@@ -16,7 +16,7 @@ from typing import Any, Final, NoReturn
 from urllib.parse import parse_qsl, urlsplit
 
 from clsviz import api
-from clsviz.errors import ClsvizError, SettingError
+from clsviz.errors import ClsvizError, SettingError, quote
 from clsviz.experiment import Experiment
 from clsviz.files import replacing
 from clsviz.progress import silent
@@ -159,7 +159,10 @@ def _names(text: str | None) -> list[str]:
 
 def _pairs(link: str) -> list[tuple[str, str]]:
     """The settings of a link."""
-    address = urlsplit(link)
+    try:
+        address = urlsplit(link)
+    except ValueError:
+        raise SettingError(f"{quote(link)} is not a link.", "Copy the whole address.") from None
     return parse_qsl(address.query or address.path.lstrip("?"))
 
 

@@ -67,6 +67,7 @@ MISTAKES = {
     "missing folder": ["--output", "missing/table.csv"],
     "unknown flag": ["--nonsense"],
     "value that is missing": ["--seed"],
+    "broken link": ["--query", "http://[::1"],
     "link without settings": ["--query", "https://example.org/"],
     "unknown command": ["measur"],
     "no command": [],

@@ -72,7 +72,7 @@ class Results:
         """A stored result; a damaged one is none, and is written again."""
         for root in filter(None, (self.shipped, self.root)):
             content = sealed.read(_path(root, name))
-            if content is not None and content[1]["name"] == name:
+            if content is not None and content[1].get("name") == name:
                 arrays, about = content
                 numbers = json.loads(about["numbers"]).items()
                 rest = {key: tuple(n) if isinstance(n, list) else n for key, n in numbers}

@@ -56,9 +56,14 @@ def session() -> Hashable:
     return name
 
 
+FORWARDED = ("X-Forwarded-For", "X-Real-IP", "Forwarded")
+"""Headers by which a proxy says for whom it asks."""
+
+
 def is_at_this_machine() -> bool:
     """True if the visitor is at the machine of the server, not even behind a proxy on it."""
-    return st.context.ip_address is None and "X-Forwarded-For" not in st.context.headers
+    is_forwarded = any(name in st.context.headers for name in FORWARDED)
+    return st.context.ip_address is None and not is_forwarded
 
 
 def _release(name: str) -> None:

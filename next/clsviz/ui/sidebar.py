@@ -5,6 +5,7 @@ The entry script draws them, as widgets that a page binds lose their value on an
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
@@ -13,7 +14,7 @@ from clsviz.errors import ClsvizError, SettingError, quote
 from clsviz.experiment import CHOICES, RANGES, Experiment, parse_setting
 from clsviz.results.compare import MOST_MODELS
 from clsviz.sources import corpora, hub_datasets, uploads
-from clsviz.sources.models import MODELS
+from clsviz.sources.models import MODELS, UNTRAINED
 from clsviz.ui import layout, typed
 from clsviz.ui.server import is_at_this_machine, server
 
@@ -327,8 +328,8 @@ def _check_access(model: str, corpus: str) -> None:
         return
     if corpora.is_file(corpus) and not corpus.startswith(uploads.PREFIX):
         raise SettingError(f"{quote(corpus)} is a file of the server.", "Upload your file instead.")
-    model = model.removeprefix("untrained:")
-    if model.startswith(("/", ".", "~")):
+    model = model.removeprefix(UNTRAINED).strip()
+    if model.startswith(("/", ".", "~")) or Path(model).is_dir():
         raise SettingError(
             f"{quote(model)} is a folder of the server.", "Choose a model of the Hub."
         )
