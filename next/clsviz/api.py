@@ -199,9 +199,9 @@ def search_test_experiment(
     if search.vectors is not None and search.query_vectors is not None:
         own = own_vectors.read(search.vectors)
         queries = own_vectors.read(search.query_vectors, "query", "ids")
-        asked, indexed = own_vectors.searches_of(own, queries, experiment)
-        rankings = rank_all(asked, indexed, experiment.seed, search.length_power)
-        return search_result(asked, rankings, experiment, search, None, own.fingerprint)
+        searches, indexed = own_vectors.searches_of(own, queries, experiment)
+        rankings = rank_all(searches, indexed, experiment.seed, search.length_power)
+        return search_result(searches, rankings, experiment, search, None, own.fingerprint)
     root = default_store() if store is None else Path(store)
     weights = models.find(experiment.model, experiment.seed, progress)
     choice: dict[str, Any] = {
@@ -209,13 +209,13 @@ def search_test_experiment(
         "titles": search.titles,
         "judged": search.searches,
     }
-    asked = find_searches(experiment, root, **choice, texts=texts, progress=progress)
+    searches = find_searches(experiment, root, **choice, texts=texts, progress=progress)
     job: Job[Rankings] = Job()
     stores = Chunks(root, SHIPPED), runner, Results(root, SHIPPED)
-    for _ in rank_texts(job, asked, weights, experiment, search.length_power, *stores):
+    for _ in rank_texts(job, searches, weights, experiment, search.length_power, *stores):
         progress(job.done, job.total, job.unit)
     assert job.result is not None  # it has taken its last step
-    return search_result(asked, job.result, experiment, search, weights)
+    return search_result(searches, job.result, experiment, search, weights)
 
 
 def _path(name: str | Path | None) -> Path | None:
@@ -443,9 +443,9 @@ def _compare(
 ) -> Result:
     """The answer on one corpus."""
     stores = Chunks(root, SHIPPED), runner, Results(root, SHIPPED)
-    found = None if isinstance(searches, str) else searches
+    known = None if isinstance(searches, str) else searches
     measuring: Job[float] = Job()
-    for _ in comparing.measure_all(measuring, prepared, experiment, searching, found, stores):
+    for _ in comparing.measure_all(measuring, prepared, experiment, searching, known, stores):
         progress(measuring.done, measuring.total, measuring.unit)
     job: Job[Result] = Job()
     settings = searching, searches, measuring.result or 0.0

@@ -49,11 +49,6 @@ class Job(Generic[T]):
         self._wanted_by: dict[Hashable, float | None] = {}
         self._left_by: set[Hashable] = set()
 
-    @property
-    def is_final(self) -> bool:
-        """True if it has ended with all of its result."""
-        return not self.is_active and not self.is_cancelled and self.error is None
-
     def show(self, done: int, total: int, unit: str) -> None:
         """Note the progress; raises Cancelled where nobody wants the job any more."""
         self.done, self.total, self.unit = done, total, unit

@@ -84,10 +84,11 @@ class Fifth:
 
     def is_more_than(self, words: "Fifth") -> bool:
         """True if it stands out, and BM25's fifth not in this direction, or clearly less."""
-        if not self.stands_out or words.stands_out != self.stands_out:
-            return bool(self.stands_out)
-        low, high = self.against_words or (-math.inf, math.inf)
-        return low > 0 if self.stands_out > 0 else high < 0
+        side = self.stands_out
+        if side == 0 or words.stands_out != side:
+            return side != 0
+        ends = self.against_words
+        return ends is not None and min(side * end for end in ends) > 0
 
 
 @dataclass(frozen=True)

@@ -92,9 +92,11 @@ def test_files_of_the_server_are_closed_to_visitors(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("clsviz.ui.sidebar.is_at_this_machine", lambda: False)
-    page = visit(**SMALL)
-    assert "of the server" in page.error[0].value
-    assert not page.header
+    folders = ["untrained: /tmp", " /tmp", "clsviz", "untrained:clsviz", "~", "./clsviz"]
+    for link in (SMALL, *({"model": name, "corpus": "python-docs"} for name in folders)):
+        page = visit(**link)
+        assert "of the server" in page.error[0].value, link
+        assert not page.header
 
 
 def test_what_failed_begins_again_by_measure_alone(visit: Visit, runner: Runner) -> None:

@@ -9,13 +9,13 @@ from clsviz import figures
 from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
-from clsviz.jobs.measure import Measured, Prepared, measure, prepare
+from clsviz.jobs.measure import Measured, measure
 from clsviz.results.norms import answer
-from clsviz.results.numbers import counted, seconds
+from clsviz.results.numbers import counted
 from clsviz.results.result import Result
 from clsviz.results.select import kind_of
 from clsviz.sources import corpora
-from clsviz.ui import cards, chart, layout, progress, share, shared, sidebar, speed, typed
+from clsviz.ui import cards, chart, layout, progress, share, shared, sidebar, speed, typed, work
 from clsviz.ui.app import PAGES
 from clsviz.ui.server import server, session
 
@@ -33,21 +33,9 @@ ANSWER_SECONDS = 1.5
 experiment: Experiment = st.session_state.experiment
 machine, kind = server(), kind_of(experiment)
 
-preparing: Job[Prepared] = machine.fetch.ask(
-    ("prepare", sidebar.source_of(experiment)),
-    lambda job: prepare(job, experiment, machine.root),
-    session(),
-)
-prepared = progress.require(
-    machine.fetch,
-    preparing,
-    "Preparing",
-    "The server looks for the model, and reads the corpus.",
-    HEIGHT,
-)
+prepared = work.prepared(experiment, HEIGHT)
 weights, n_sentences = prepared.weights, len(prepared.sample)
-duration = speed.estimate(speed.count_weights(weights.folder), n_sentences, experiment.precision)
-cost = f", about {seconds(duration)} in all" if duration else ""
+cost = work.cost(weights, n_sentences, experiment)
 
 measuring: Job[Measured] = machine.model.ask(
     ("measure", kind, sidebar.measurement_of(experiment)),

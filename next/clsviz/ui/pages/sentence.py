@@ -10,7 +10,7 @@ from clsviz import figures
 from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
-from clsviz.jobs.measure import Measured, Prepared, measure, measure_texts, prepare
+from clsviz.jobs.measure import Measured, measure, measure_texts
 from clsviz.measurements import Arrays, Vectors
 from clsviz.results.anatomy import EXAMPLE
 from clsviz.results.norms import answer
@@ -20,7 +20,7 @@ from clsviz.results.select import POOLINGS, kind_of
 from clsviz.results.typed import Trace, cosine, cosines_of, nearest, trace, vector_of
 from clsviz.results.typed import typed as typed_result
 from clsviz.sources import corpora
-from clsviz.ui import chart, layout, progress, share, shared, sidebar, speed, tokens, typed
+from clsviz.ui import chart, layout, progress, share, shared, sidebar, speed, tokens, typed, work
 from clsviz.ui.app import PAGES
 from clsviz.ui.server import server, session
 
@@ -35,18 +35,7 @@ LONGEST = 2000
 experiment: Experiment = st.session_state.experiment
 machine, kind = server(), kind_of(experiment)
 
-preparing: Job[Prepared] = machine.fetch.ask(
-    ("prepare", sidebar.source_of(experiment)),
-    lambda job: prepare(job, experiment, machine.root),
-    session(),
-)
-prepared = progress.require(
-    machine.fetch,
-    preparing,
-    "Preparing",
-    "The server looks for the model, and reads the corpus.",
-    HEIGHT,
-)
+prepared = work.prepared(experiment, HEIGHT)
 weights, precision = prepared.weights, experiment.precision
 
 sentences = typed.show(weights, experiment)
