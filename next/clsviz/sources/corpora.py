@@ -43,8 +43,7 @@ DOUBTS: Final = {
     "letterless": "Pieces without letters, which are left out: {:,}.",
     "damaged": f"Damaged characters, which are read as {text_files.DAMAGED}: {{:,}}.",
     "ragged": "Rows with fewer or more fields than the header, a surplus read with the last: {:,}.",
-    "unclosed": "Quotation marks that are never closed, and are read as part of a text: {:,}.",
-    "escapes": "Rows with marks after a backslash, which is read as part of a text: {:,}.",
+    "unclosed": "Rows with a quotation mark that is never closed, and is part of a text: {:,}.",
     "doubtful": "Texts in quotation marks over lines that could be rows; is a mark missing? {:,}.",
 }
 """Caveats about what is counted while a file is read."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -206,7 +205,7 @@ class Csv:
         """The rows; fields beyond the last one belong to it, as those of a text with commas."""
         delimiter, n = self.layout.delimiter, len(self.layout.header)
         lines = itertools.chain.from_iterable(self.text.lines(progress))
-        records = Records(lines, delimiter, n, doubts, self.layout.has_escapes)
+        records = Records(lines, delimiter, n, doubts)
         rows: list[list[str]] = []
         n_characters = 0
         for row in itertools.islice(records, self.layout.n_above + 1, None):
@@ -279,16 +278,14 @@ class Json:
 
     def _value(self, text: str, line: int) -> Any:
         """The value of a JSON text that begins at a line."""
+        place = line
         try:
-            return orjson.loads(text)
-        except orjson.JSONDecodeError as error:
-            place, at = line + error.lineno - 1, error.colno
-        try:  # Python takes NaN, and halves of characters.
             return json.loads(text)
         except RecursionError:
             cause, remedy = "is nested too deeply", "Leave it out."
-        except json.JSONDecodeError:
-            cause = f"is not valid JSON at its character {at:,}"
+        except json.JSONDecodeError as error:
+            place = line + error.lineno - 1
+            cause = f"is not valid JSON at its character {error.colno:,}"
             remedy = 'Write an object a line, as {"text": "…"}.'
         except ValueError:
             cause, remedy = "holds a number of too many digits", "Write it as a string."

@@ -15,7 +15,7 @@ from typing import Final
 
 from clsviz.errors import CorpusError, SettingError, quote
 from clsviz.progress import Progress, silent
-from clsviz.sources.code_pages import guess_code_page
+from clsviz.sources.encodings import find_encoding
 
 LARGEST_UNPACKED: Final = 2 * 2**30
 LARGEST_RATIO: Final = 50
@@ -24,22 +24,9 @@ LARGEST_RATIO: Final = 50
 LONGEST_LINE: Final = 64 * 2**20
 """Characters of a line, which is in memory as one."""
 
-SAMPLE_BYTES: Final = 2**16
-
 DAMAGED: Final = "\N{REPLACEMENT CHARACTER}"
 
 CONTROLS: Final = re.compile("[\0-\x08\x0e-\x1f\x7f]")
-
-BOMS: Final = {
-    codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF32_LE: "utf-32",  # before that of UTF-16, which it begins with
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
-
-ESCAPES: Final = {b"\x1b$@": "iso2022_jp", b"\x1b$B": "iso2022_jp", b"\x1b$)C": "iso2022_kr"}
-"""Beginnings of letters that are written in bytes of ASCII."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +40,8 @@ class TextFile:
     path: Path
     name: str
     encoding: str
-    n_damaged: int
-    is_guess: bool
+    n_damaged: int = 0
+    is_guess: bool = False
 
     def lines(self, progress: Progress = silent) -> Iterator[list[str]]:
         r"""The lines with their ends, \n, \r\n or \r, some at a time.
@@ -80,10 +67,13 @@ def open_text(path: Path, name: str, encoding: str = "", progress: Progress = si
     Raises CorpusError where it holds no text, SettingError where it is not in the encoding.
     """
     is_guess, is_set = False, bool(encoding)
-    if encoding:
-        check_encoding(encoding)
+    if is_set:
+        _check_encoding(encoding)
     else:
-        encoding, is_guess = _find_encoding(path, name, progress)
+        encoding, is_guess = find_encoding(chunks(path, name, progress))
+    if not encoding:
+        reason = f"{quote(name)} is in an encoding that cannot be guessed, or is not text."
+        raise CorpusError(reason, "Set its encoding, such as utf-16-le, utf-16-be or iso2022_jp.")
     n_characters = n_controls = n_damaged = 0
     for text in decoded(path, name, encoding, progress):
         n_characters += len(text.strip())
@@ -95,11 +85,14 @@ def open_text(path: Path, name: str, encoding: str = "", progress: Progress = si
         intact = decoded(path, name, encoding, errors="ignore")
         n_damaged -= sum(text.count(DAMAGED) for text in intact)
     if n_controls + n_damaged > n_characters / 10:
-        raise _not_in(encoding, name) if is_set else _not_text(name)
+        if is_set:
+            raise _not_in(encoding, name)
+        remedy = "Choose one, or set its encoding, such as utf-16-le."
+        raise CorpusError(f"{quote(name)} is not a file of text.", remedy)
     return TextFile(path, name, encoding, n_damaged, is_guess)
 
 
-def check_encoding(encoding: str) -> None:
+def _check_encoding(encoding: str) -> None:
     """Raise SettingError unless Python can decode text in it."""
     try:
         b"a".decode(encoding, "replace")
@@ -184,61 +177,6 @@ def no_text(name: str) -> CorpusError:
     return CorpusError(f"{quote(name)} holds no text.", remedy)
 
 
-def _not_text(name: str) -> CorpusError:
-    return CorpusError(f"{quote(name)} is not a file of text.", "Choose one, or set its encoding.")
-
-
 def _not_in(encoding: str, name: str) -> SettingError:
     reason = f"{quote(name)} is not text in the encoding {quote(encoding)}."
     return SettingError(reason, "Set another one, or leave it out.")
-
-
-def _find_encoding(path: Path, name: str, progress: Progress) -> tuple[str, bool]:
-    """The likeliest encoding of a file, and whether it is a guess.
-
-    A few damaged characters make UTF-8 no other encoding, in which all the rest would be wrong.
-    """
-    head = next(chunks(path, name), b"")[:4096]
-    for bom, encoding in BOMS.items():
-        if head.startswith(bom):
-            return encoding, False
-    has_wide_ends = b"\n\0" in head or b"\0\n" in head
-    if head.count(0) > len(head) / (100 if has_wide_ends else 20):
-        return _wide_encoding(head, name), True
-    n_valid = n_damaged = 0
-    escape = b""
-    sample, rest = b"", b""
-    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-    for chunk in itertools.chain(chunks(path, name, progress), [b""]):
-        text = decoder.decode(chunk, final=not chunk)
-        escape = escape or next((sign for sign in ESCAPES if sign in chunk), b"")
-        n_damaged += len(re.findall("[\udc80-\udcff]", text))
-        n_valid += len(re.findall("[^\0-\x7f\udc80-\udcff]", text))
-        if n_damaged and len(sample) < SAMPLE_BYTES:
-            lines = (rest + chunk).splitlines()
-            ended = lines[:-1] if chunk and len(lines) > 1 else lines
-            sample += b"\n".join(line for line in ended if not line.isascii()) + b"\n"
-        rest = chunk[chunk.rfind(b"\n") + 1 :]
-    if escape and not n_valid and not n_damaged:
-        return ESCAPES[escape], False
-    if 2 * n_damaged <= n_valid:
-        return "utf-8", False
-    sample = re.sub(
-        rb"(?<=[\0-\x7f]{50})[\0-\x7f]{100,}", b"\n", sample
-    )  # far from the letters in question
-    end = sample.rfind(b"\n", 0, SAMPLE_BYTES)
-    return guess_code_page(sample[: end if end > 0 else SAMPLE_BYTES]), True
-
-
-def _wide_encoding(head: bytes, name: str) -> str:
-    """UTF-16 or UTF-32 without a byte order mark, by the places of the zeros in it."""
-    first, second, third, last = (head[at::4].count(0) for at in range(4))
-    if min(first, second) > 4 * max(1, last):
-        return "utf-32-be"
-    if min(third, last) > 4 * max(1, first):
-        return "utf-32-le"
-    if first + third > 4 * (second + last):
-        return "utf-16-be"
-    if second + last > 4 * (first + third):
-        return "utf-16-le"
-    raise _not_text(name)

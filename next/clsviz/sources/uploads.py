@@ -6,21 +6,27 @@ import time
 from pathlib import Path
 from typing import Final
 
+from clsviz import limits
 from clsviz.errors import CorpusError
 from clsviz.files import replacing
 
 PREFIX: Final = "upload-"
 
-LIFETIME_SECONDS: Final = 24 * 3600
-"""Uploads that were last used longer ago are deleted."""
-
 
 def store(root: Path, file_name: str, content: bytes) -> str:
-    """Store a file that was brought; returns the name of its corpus. Raises StoreError.
+    """Store a file that was brought; returns the name of its corpus.
 
-    file_name: the visitor's name of it, whose ending tells the format.
+    file_name: the visitor's name of it, whose ending tells the format. Raises CorpusError where a
+    limit forbids it, and StoreError.
     """
+    if len(content) > limits.number("upload_bytes"):
+        most = limits.number("upload_bytes") / 1e6
+        reason = f"The file has {len(content) / 1e6:,.0f} MB, and the server takes {most:,g} MB."
+        raise CorpusError(reason, "Upload a part of it.")
     _delete_old(root)
+    stored = sum(path.stat().st_size for path in (root / "uploads").glob("*/*"))
+    if stored + len(content) > limits.number("uploads_bytes"):
+        raise CorpusError("The server has no space for uploads.", "Try again in some hours.")
     name = f"{PREFIX}{secrets.token_urlsafe(16)}"
     safe = re.sub(r"[^\w. -]", "_", Path(file_name).name)[-100:]
     with replacing(root / "uploads" / name / safe) as file:
@@ -40,7 +46,8 @@ def find(root: Path, name: str) -> Path:
 
 
 def _delete_old(root: Path) -> None:
-    oldest = time.time() - LIFETIME_SECONDS
+    """Delete uploads whose last use is too long ago."""
+    oldest = time.time() - 3600 * limits.number("upload_hours")
     for folder in (root / "uploads").glob(f"{PREFIX}*"):
         if folder.stat().st_mtime < oldest:
             for path in folder.iterdir():
