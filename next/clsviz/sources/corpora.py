@@ -20,7 +20,7 @@ from clsviz.errors import CorpusError, SettingError, quote
 from clsviz.experiment import Experiment
 from clsviz.files import replacing
 from clsviz.progress import Progress, silent
-from clsviz.sources import in_memory, sentences, tables, text_files, uploads
+from clsviz.sources import hub, in_memory, sentences, tables, text_files, uploads
 from clsviz.sources.tables import Lines, Table
 
 SHIPPED: Final = {"python-docs": "Python docstrings", "python-api": "Python docstrings with titles"}
@@ -83,12 +83,13 @@ class Corpus:
 
 
 def is_file(name: str) -> bool:
-    """True if the name of a corpus means a file, also one that was uploaded."""
+    """True if the name of a corpus means a file, also one that was uploaded.
+
+    The disk is not looked at: visitors must not learn what is there.
+    """
     suffixes = tuple(f"{suffix}{packed}" for suffix in tables.SUFFIXES for packed in ("", ".gz"))
     is_path = name.startswith(("/", "./", "../", "~", "\\", uploads.PREFIX))
-    return name not in SHIPPED and (
-        is_path or name.lower().endswith(suffixes) or os.path.isfile(name)
-    )
+    return name not in SHIPPED and (is_path or name.lower().endswith(suffixes))
 
 
 def is_on_hub(name: str) -> bool:
@@ -111,6 +112,19 @@ def open_corpus(experiment: Experiment, root: Path, progress: Progress = silent)
         _refuse(experiment, "configuration", "split", "column", "encoding", "segmentation")
         return _shipped(name)
     return open_file(path_of(name, root), experiment, root, progress)
+
+
+def check(name: str, root: Path) -> None:
+    """Raise CorpusError where no corpus can have the name, or its file is not there.
+
+    It takes no time: for use before long work. The Hub is not asked.
+    """
+    if is_on_hub(name):
+        hub.split_name(name, "dataset")
+    elif is_file(name):
+        path = path_of(name, root)
+        text_files.check_file(path)
+        tables.suffix_of(path.name)
 
 
 def path_of(name: str, root: Path) -> Path:
@@ -152,7 +166,9 @@ def open_file(
     place = str(path.resolve()), status.st_size, status.st_mtime_ns
     settings = experiment.column, experiment.encoding, experiment.segmentation
     key = json.dumps([*place, *settings, RECIPE, sentences.RECIPE])
-    copy = root / "corpora" / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.arrow"
+    is_upload = experiment.corpus.startswith(uploads.PREFIX)
+    folder = path.parent if is_upload else root / "corpora"  # deleted with the upload
+    copy = folder / f".{hashlib.sha256(key.encode()).hexdigest()[:32]}.arrow"
     opened = _open_copy(copy, key)
     if opened is None:
         source = tables.open_table(path, path.name, experiment.encoding, progress)

@@ -159,7 +159,8 @@ def _refused(cause: BaseException, name: str, kind: Kind, revision: str) -> Clsv
         return gated(name, kind)
     if isinstance(cause, errors.RepositoryNotFoundError):
         reason = f"The Hugging Face Hub has no {kind} {name}, or it is private."
-        return unreadable(reason, f"Check the name; if it is private, {LOG_IN}")
+        place = "folder begins with ./" if kind == "model" else "file ends in .txt or the like"
+        return unreadable(reason, f"Check the name (a {place}); if it is private, {LOG_IN}")
     if isinstance(cause, errors.RevisionNotFoundError):
         remedy = "Name a branch, a tag or a full commit after the @, or none."
         return unreadable(f"{name} has no revision {quote(revision)}.", remedy)

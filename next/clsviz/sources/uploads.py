@@ -1,4 +1,7 @@
-"""Files that visitors bring, each under a name that nobody else can guess."""
+"""Files that visitors bring, each under a name that nobody else can guess.
+
+The folder of one also has the copies that corpora make of it, which are hidden files.
+"""
 
 import re
 import secrets

@@ -173,6 +173,17 @@ def test_missing_folders_are_named(name: str) -> None:
         models.find(name)
 
 
+def test_a_folder_of_the_same_name_is_not_looked_for(
+    hub: Standin, run: Run, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert not models.is_folder(name)
+    assert models.is_folder(f"untrained:./{name}")
+    with pytest.raises(ModelError, match=r"has no model .* \(a folder begins with \./\)"):
+        run(client.find, name)
+
+
 @pytest.mark.parametrize(
     ("where", "how", "reason"),
     [

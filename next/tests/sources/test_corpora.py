@@ -14,7 +14,7 @@ import pytest
 
 from clsviz.errors import ClsvizError, CorpusError, SettingError
 from clsviz.experiment import Experiment
-from clsviz.sources import corpora, tables
+from clsviz.sources import corpora, tables, uploads
 from clsviz.sources.sampling import draw, sample_of
 
 from .conftest import texts
@@ -135,10 +135,11 @@ def test_missing_files_and_pipes_are_refused(tmp_path: Path) -> None:
         ("x" * 400, False),
     ],
 )
-def test_names_of_files_are_told_from_datasets(
+def test_names_of_files_are_told_from_datasets_without_the_disk(
     name: str, is_file: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "folder" / "name").mkdir(parents=True)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "name").write_text("text")
     monkeypatch.chdir(tmp_path)
     assert corpora.is_file(name) is is_file
     assert corpora.is_on_hub(name) is (not is_file and name != "python-docs")
@@ -226,3 +227,24 @@ def test_all_sentences_are_drawn_once() -> None:
     sample = sample_of(corpora.from_texts(names, Experiment()), Experiment(sample_size="all"))
     assert sorted(sample.sentences()) == sorted(names)
     assert sample.rows(3, 5)["index"].to_pylist() == sample.order[3:5].tolist()
+
+
+def test_uploads_are_deleted_with_all_copies_of_their_text(tmp_path: Path) -> None:
+    name = uploads.store(tmp_path, "../My file?.txt", b"A secret sentence.\nAnother.\n")
+    assert texts(corpora.open_corpus(Experiment(corpus=name), tmp_path))[1] == "Another."
+    (folder,) = (tmp_path / "uploads").iterdir()
+    assert texts(corpora.open_corpus(Experiment(corpus=name), tmp_path))[1] == "Another."
+    os.utime(folder, (0, 0))
+    uploads.store(tmp_path, "new.txt", b"New.")
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path.read_bytes() for path in files] == [b"New."]
+    with pytest.raises(CorpusError, match="no longer stored"):
+        corpora.open_corpus(Experiment(corpus=name), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["missing.txt", "./missing", "upload-0123456789", "a b", "a/b/c"])
+def test_names_that_no_corpus_can_have_are_noticed_at_once(name: str, tmp_path: Path) -> None:
+    with pytest.raises(CorpusError):
+        corpora.check(name, tmp_path)
+    for good in ("python-docs", "owner/name@v1"):
+        corpora.check(good, tmp_path)
