@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from clsviz.errors import SettingError
 from clsviz.experiment import Pooling
 
+SCHEMA: Final = "3"
+"""Changes when measured arrays do: older ones, and numbers of them, are computed again."""
+
 Arrays = dict[str, NDArray[Any]]
 """What is measured of consecutive sentences, by name; the first axis of each is the sentences."""
 
@@ -65,12 +68,11 @@ class Means(Norms):
 class Vectors(Means):
     """Norms and vectors of n sentences.
 
-    vectors: uint8 (n, n_layers + 2 or 3, width, 3): [CLS] after every layer, the mean after the
-        last, and the pooler's output if there is one; each number is the upper three bytes of a
-        float32, little-endian and rounded: its relative error is at most 2**-16.
+    vectors: float32 (n, n_layers + 2 or 3, width): [CLS] after every layer, the mean after the
+        last, and the pooler's output if there is one.
     """
 
-    vectors: NDArray[np.uint8]
+    vectors: NDArray[np.float32]
 
     def of(self, pooling: Pooling, layer: int | None = None) -> NDArray[np.float32]:
         """The vectors of a pooling after a layer (None: the last), float32 (n, width).
@@ -82,32 +84,27 @@ class Vectors(Means):
         if layer > last or (layer < last and pooling != "cls"):
             reason = f"There are no vectors of {pooling} after layer {layer}."
             raise SettingError(reason, "Choose the last layer.")
-        slot = {"cls": layer, "mean": last + 1, "pooler": last + 2}[pooling]
-        return _unpacked(self.vectors, slot)
+        return _slot(self.vectors, {"cls": layer, "mean": last + 1, "pooler": last + 2}[pooling])
 
 
 @dataclass(frozen=True, eq=False)
 class Last(Norms):
     """Norms of n sentences, and vectors after the last layer.
 
-    vectors: as those of `Vectors`, uint8 (n, 2 or 3, width, 3): [CLS], the mean, and the pooler's
-        output if there is one.
+    vectors: float32 (n, 2 or 3, width): [CLS], the mean, and the pooler's output if there is one.
     """
 
-    vectors: NDArray[np.uint8]
+    vectors: NDArray[np.float32]
 
     def of(self, pooling: Pooling) -> NDArray[np.float32]:
         """The vectors of a pooling, float32 (n, width); raises SettingError as `Vectors.of`."""
-        return _unpacked(self.vectors, ("cls", "mean", "pooler").index(pooling))
+        return _slot(self.vectors, ("cls", "mean", "pooler").index(pooling))
 
 
-def _unpacked(vectors: NDArray[np.uint8], slot: int) -> NDArray[np.float32]:
+def _slot(vectors: NDArray[np.float32], slot: int) -> NDArray[np.float32]:
     if slot == vectors.shape[1]:  # that of the pooler, which comes last
         raise SettingError("The model has no pooler.", "Choose cls or mean.")
-    packed = vectors[:, slot]
-    bytes_of = np.zeros((*packed.shape[:2], 4), np.uint8)
-    bytes_of[..., 1:] = packed
-    return bytes_of.view("<f4")[..., 0].astype(np.float32, copy=False)
+    return np.ascontiguousarray(vectors[:, slot])
 
 
 FORMS: Final[dict[Kind, type[Norms]]] = {

@@ -46,22 +46,15 @@ def means(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
 def vectors(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
     """The arrays of `Vectors` that take a model."""
     cls, mean = _by_layer(forward, batch)
-    flat = [*forward.flat, forward.flat[-1]]
-    varying = [torch.where(f.isnan(), v, f) for v, f in zip([*cls, mean[-1]], flat, strict=True)]
-    packed = _packed([*varying, *pool(forward.model, cls[-1])])
-    return {**_norms(forward, cls), "mean": _lengths(mean), "vectors": packed}
+    return {**_norms(forward, cls), "mean": _lengths(mean), **_vectors(forward, cls, mean[-1])}
 
 
 def last(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
     """The arrays of `Last` that take a model."""
     cls, tokens = [], []
     for tokens in forward.tokens(batch):
-        cls.append(torch.cat([run[:, 0] for run in tokens]))
-    mean = torch.cat([run.mean(1) for run in tokens])
-    flat = forward.flat[-1]
-    varying = [torch.where(flat.isnan(), vector, flat) for vector in (cls[-1], mean)]
-    packed = _packed([*varying, *pool(forward.model, cls[-1])])
-    return {**_norms(forward, cls), "vectors": packed}
+        cls.append(_firsts(tokens))
+    return {**_norms(forward, cls), **_vectors(forward, cls[-1:], _means(tokens))}
 
 
 def trace(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
@@ -86,7 +79,7 @@ def pooled(
     """The vectors of a pooling after a layer."""
     if pooling == "mean":
         tokens = next(itertools.islice(forward.tokens(batch), layer, None))
-        return {"vectors": torch.cat([run.mean(1) for run in tokens])}
+        return {"vectors": _means(tokens)}
     cls = forward.cls(batch)[layer]
     return {"vectors": cls if pooling == "cls" else pool(forward.model, cls)[0]}
 
@@ -104,11 +97,16 @@ def pool(model: Any, cls: Tensor) -> list[Tensor]:
 
 def _by_layer(forward: Forward, batch: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
     """[CLS], and the mean over all tokens, after every layer, float32 (n, width) each."""
-    cls, mean = [], []
-    for layer in forward.tokens(batch):
-        cls.append(torch.cat([tokens[:, 0] for tokens in layer]))
-        mean.append(torch.cat([tokens.mean(1) for tokens in layer]))
-    return cls, mean
+    layers = [(_firsts(tokens), _means(tokens)) for tokens in forward.tokens(batch)]
+    return [cls for cls, _ in layers], [mean for _, mean in layers]
+
+
+def _firsts(tokens: Sequence[Tensor]) -> Tensor:
+    return torch.cat([run[:, 0] for run in tokens])
+
+
+def _means(tokens: Sequence[Tensor]) -> Tensor:
+    return torch.cat([run.mean(1) for run in tokens])
 
 
 def _norms(forward: Forward, cls: list[Tensor]) -> dict[str, Tensor]:
@@ -121,10 +119,11 @@ def _lengths(vectors: Sequence[Tensor]) -> Tensor:
     return torch.stack([torch.linalg.vector_norm(vector, dim=1) for vector in vectors], dim=1)
 
 
-def _packed(vectors: Sequence[Tensor]) -> Tensor:
-    """As `measurements.Vectors` has them: uint8 (n, number of vectors, width, 3)."""
-    rounded = torch.stack(list(vectors), dim=1).view(torch.int32) + 128
-    return rounded[..., None].view(torch.uint8)[..., 1:]
+def _vectors(forward: Forward, cls: Sequence[Tensor], mean: Tensor) -> dict[str, Tensor]:
+    """[CLS] after the last layers, the mean and the pooler's output, without what is rounding."""
+    flat = [*forward.flat[-len(cls) :], forward.flat[-1]]
+    varying = [torch.where(f.isnan(), v, f) for v, f in zip([*cls, mean], flat, strict=True)]
+    return {"vectors": torch.stack([*varying, *pool(forward.model, cls[-1])], dim=1)}
 
 
 def is_out_of_memory(error: Exception) -> bool:

@@ -11,11 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz.measurements import Arrays
+from clsviz.measurements import SCHEMA, Arrays
 from clsviz.store import sealed
-
-SCHEMA = "2"
-"""Changes when the arrays of a chunk change their meaning: older ones are measured again."""
 
 MERGED = 64
 """Slices of a measurement that become one chunk."""

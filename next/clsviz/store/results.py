@@ -12,6 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import cachetools
 import numpy as np
 
+from clsviz.measurements import SCHEMA
 from clsviz.store import sealed
 
 T = TypeVar("T")
@@ -90,7 +91,7 @@ class Results:
 
 
 def _name(key: tuple[object, ...]) -> str:
-    return hashlib.sha256(json.dumps(key, default=str).encode()).hexdigest()[:24]
+    return hashlib.sha256(json.dumps([SCHEMA, *key], default=str).encode()).hexdigest()[:24]
 
 
 def _path(root: Path, name: str) -> Path:
