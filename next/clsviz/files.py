@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +27,19 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         os.replace(temporary, path)
     except OSError as error:
         reason = f"{quote(path)} cannot be written ({error.strerror or error})."
-        raise StoreError(reason, "Free some space, or choose another folder.") from error
+        remedy = "Free some space, or choose another folder."
+        if isinstance(error, FileExistsError | IsADirectoryError | NotADirectoryError):
+            remedy = "Remove what is in its way, or choose another folder."
+        raise StoreError(reason, remedy) from error
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with all in it, as far as that is possible."""
+    with contextlib.suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()

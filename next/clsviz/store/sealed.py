@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +18,12 @@ from clsviz.measurements import Arrays
 
 
 def write(path: Path, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, str]) -> None:
-    """Write arrays and a description, whole or not at all; raises StoreError."""
+    """Write arrays and a description, whole or not at all; raises StoreError.
+
+    A folder of this name cannot be ours, and makes room.
+    """
+    if os.path.isdir(path):
+        files.remove(path)
     ordered = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     with files.replacing(path) as file:
         file.write(save(ordered, {**about, "checksum": _checksum(ordered, about)}))

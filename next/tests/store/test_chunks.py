@@ -1,12 +1,15 @@
 import os
 import shutil
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from clsviz.errors import StoreError
 from clsviz.measurements import Arrays
 from clsviz.store.chunks import Chunks, join
+from clsviz.store.evict import IN_USE_SECONDS, evict
 
 
 def arrays(start: int, stop: int) -> Arrays:
@@ -80,10 +83,19 @@ def become_pipe(path: Path) -> None:
     os.mkfifo(path)
 
 
+def become_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+    (path / "file").write_text("in the way")
+
+
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "damage",
-    [cut, flip, swap, become_pipe, Path.unlink, lambda path: path.write_bytes(bytes(1000))],
+    [
+        *(cut, flip, swap, become_pipe, become_folder, Path.unlink),
+        lambda path: path.write_bytes(bytes(1000)),
+    ],
 )
 def test_a_damaged_chunk_is_measured_again(chunks: Chunks, damage) -> None:
     damage(path_of(chunks, 20))
@@ -103,3 +115,46 @@ def test_files_of_other_names_are_ignored(chunks: Chunks) -> None:
     for name in ("notes-x.safetensors", "000000009-000000003.safetensors", "1-2.tmp"):
         (chunks.root / "key" / name).write_bytes(b"")
     assert tokens(chunks) == list(range(40))
+
+
+def test_a_store_that_cannot_be_entered_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot be read"):
+        Chunks(tmp_path / ("x" * 300)).read("key", 1)  # as a folder of somebody else, also for root
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> dict[str, Path]:
+    """Parts of a store of 100 bytes each, in the order of their last use, the last just now."""
+    names = ["norms-b/0-9.safetensors", "corpora/a.arrow", "results/c.safetensors", "norms-a/x"]
+    paths = {name: tmp_path / name for name in [*names, "uploads/upload-a/file.csv", "last-a/x"]}
+    for age, path in enumerate(reversed(paths.values())):
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_bytes(bytes(100))
+        for used in (path, path.parent):
+            os.utime(used, (moment := time.time() - 2 * IN_USE_SECONDS * age, moment))
+    return paths
+
+
+@pytest.mark.parametrize(
+    ("limit", "n_removed"), [(500, 0), (499, 1), (301, 2), (300, 2), (100, 4), (0, 4)]
+)
+def test_parts_that_are_longest_unused_are_removed(
+    parts: dict[str, Path], tmp_path: Path, limit: int, n_removed: int
+) -> None:
+    evict(tmp_path, limit)
+    assert [name for name, path in parts.items() if not path.exists()] == list(parts)[:n_removed]
+
+
+def test_writing_holds_the_store_within_its_limit(chunks: Chunks) -> None:
+    chunks.append("norms-old", 0, arrays(0, 10))
+    os.utime(chunks.root / "norms-old", (0, 0))
+    limited = Chunks(chunks.root, limit_bytes=10)
+    limited.append("norms-new", 0, arrays(0, 10))
+    assert tokens(limited, key="norms-old") == []
+    assert tokens(limited, key="norms-new") == list(range(10))
+
+
+def test_what_is_read_is_used(chunks: Chunks) -> None:
+    os.utime(chunks.root / "key", (0, 0))
+    tokens(chunks)
+    assert (chunks.root / "key").stat().st_mtime > 0
