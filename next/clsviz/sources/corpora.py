@@ -1,26 +1,24 @@
 """Corpora: names, files and texts in memory become tables of sentences."""
 
-import contextlib
 import hashlib
 import json
 import os
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from clsviz.errors import CorpusError, SettingError, quote
 from clsviz.experiment import Experiment
-from clsviz.files import replacing
 from clsviz.progress import Progress, silent
-from clsviz.sources import hub, in_memory, sentences, tables, text_files, uploads
+from clsviz.sources import copies, hub, in_memory, sentences, tables, text_files, uploads
 from clsviz.sources.tables import Lines, Table
 
 SHIPPED: Final = {"python-docs": "Python docstrings", "python-api": "Python docstrings with titles"}
@@ -97,8 +95,13 @@ def is_on_hub(name: str) -> bool:
     return name not in SHIPPED and not is_file(name)
 
 
-def open_corpus(experiment: Experiment, root: Path, progress: Progress = silent) -> Corpus:
+def open_corpus(
+    experiment: Experiment, root: Path, progress: Progress = silent, names: Sequence[str] = ()
+) -> Corpus:
     """The corpus of an experiment; a file is read once, and copied into the store at `root`.
+
+    names: of columns for a search, in small letters too: its texts are not cut, and those come
+    along.
 
     Raises CorpusError where there is none or it cannot be read, SettingError where a setting does
     not apply to it, HubError, and StoreError.
@@ -111,7 +114,7 @@ def open_corpus(experiment: Experiment, root: Path, progress: Progress = silent)
     if name in SHIPPED:
         _refuse(experiment, "configuration", "split", "column", "encoding", "segmentation")
         return _shipped(name)
-    return open_file(path_of(name, root), experiment, root, progress)
+    return open_file(path_of(name, root), experiment, root, progress, names)
 
 
 def check(name: str, root: Path) -> None:
@@ -158,101 +161,56 @@ def _shipped(name: str) -> Corpus:
 
 
 def open_file(
-    path: Path, experiment: Experiment, root: Path, progress: Progress = silent
+    path: Path,
+    experiment: Experiment,
+    root: Path,
+    progress: Progress = silent,
+    names: Sequence[str] = (),
 ) -> Corpus:
     """The corpus in a file, from its copy in the store, which is another when the file changed."""
     _refuse(experiment, "configuration", "split")
     status = text_files.check_file(path)
     place = str(path.resolve()), status.st_size, status.st_mtime_ns
-    settings = experiment.column, experiment.encoding, experiment.segmentation
+    settings = experiment.column, experiment.encoding, experiment.segmentation, *names
     key = json.dumps([*place, *settings, RECIPE, sentences.RECIPE])
     is_upload = experiment.corpus.startswith(uploads.PREFIX)
     folder = path.parent if is_upload else root / "corpora"  # deleted with the upload
     copy = folder / f".{hashlib.sha256(key.encode()).hexdigest()[:32]}.arrow"
-    opened = _open_copy(copy, key)
-    if opened is None:
+    if copies.read(copy) is None:
         source = tables.open_table(path, path.name, experiment.encoding, progress)
-        plan = make_plan(source, path.name, experiment, progress)
-        _write_copy(copy, key, plan, path.name, progress)
-        opened = _open_copy(copy, key)
-    if opened is None:
+        plan = make_plan(source, path.name, experiment, progress, names)
+        doubts: Counter[str] = Counter()
+        cut = plan.tables(doubts, progress)
+        copies.write(copy, plan.schema, cut, lambda: asdict(plan.reading(doubts)))
+    stored = copies.read(copy)
+    if stored is None:
         raise CorpusError(f"The copy of {quote(path.name)} cannot be read.", "Run it again.")
-    table, about = opened
-    lists = {name: tuple(about["reading"][name]) for name in ("columns", "caveats")}
-    reading = Reading(**{**about["reading"], **lists})
-    return Corpus(experiment.corpus, path.name, about["fingerprint"], table, reading)
+    table, fingerprint, about = stored
+    if not len(table):
+        raise text_files.no_text(path.name)
+    lists = {name: tuple(about[name]) for name in ("columns", "caveats")}
+    return Corpus(experiment.corpus, path.name, fingerprint, table, Reading(**{**about, **lists}))
 
 
-def _open_copy(path: Path, key: str) -> tuple[pa.Table, dict[str, Any]] | None:
-    """The table in a copy and what is known of it; None where there is none, or it is damaged."""
-    try:
-        status = text_files.check_file(path)
-    except CorpusError:
-        return None
-    with contextlib.suppress(OSError):
-        os.utime(path)  # so that those that nobody opens are known
-    try:
-        return _map_copy(path, key, status.st_ino)
-    except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
-        return None
-
-
-@lru_cache(maxsize=8)
-def _map_copy(path: Path, key: str, inode: int) -> tuple[pa.Table, dict[str, Any]]:
-    """inode: so that a copy that was replaced is opened again; its number is free no sooner."""
-    # Only our own file is mapped: one that others truncate would kill the process.
-    reader = pa.ipc.open_file(pa.memory_map(str(path)))
-    end = reader.get_batch_with_custom_metadata(reader.num_record_batches - 1)
-    about = json.loads(end.custom_metadata[b"clsviz"])
-    table = reader.read_all()
-    table.validate(full=True)
-    digest = Fingerprint()
-    digest.add(table["sentence"])
-    if (about["key"], about["fingerprint"]) != (key, str(digest)):
-        raise ValueError("The copy is damaged, or of another corpus.")
-    return table, about
-
-
-def _write_copy(path: Path, key: str, plan: "Plan", name: str, progress: Progress) -> None:
-    """Write the sentences of a table, and in a last batch without rows what is known of them."""
-    doubts: Counter[str] = Counter()
-    digest = Fingerprint()
-    with replacing(path) as file, pa.ipc.new_file(file, plan.schema) as writer:
-        for batch in plan.source.batches(doubts, progress):
-            table = plan.sentences(batch, doubts).combine_chunks()
-            digest.add(table["sentence"])
-            writer.write_table(table)
-        if not digest.n:
-            raise text_files.no_text(name)
-        about = {"key": key, "fingerprint": str(digest), "reading": asdict(plan.reading(doubts))}
-        end = pa.RecordBatch.from_pylist([], plan.schema)
-        writer.write_batch(end, custom_metadata={"clsviz": json.dumps(about)})
-
-
-def from_texts(texts: Any, experiment: Experiment) -> Corpus:
+def from_texts(texts: Any, experiment: Experiment, names: Sequence[str] = ()) -> Corpus:
     """The corpus of texts in memory, in their order, with a column `index`.
 
     texts: strings, or what holds columns or rows of them: what pandas and datasets have, a dict of
     lists, dicts; the experiment may name a column and a split. The index is that of pandas, else
-    the position. Raises CorpusError where they are no texts.
+    the position. names: as of `open_corpus`. Raises CorpusError where they are no texts.
     """
     _refuse(experiment, "configuration", "encoding")
     table, index = in_memory.table_of(texts, experiment.split)
-    plan = make_plan(in_memory.InMemory(table), "your texts", experiment)
-    extras = [name for name in plan.extras if name != in_memory.POSITION]
-    plan = replace(plan, extras=(in_memory.POSITION, *extras))
-    columns = {name: table[name] for name in table.column_names}
-    columns[in_memory.POSITION] = pa.array(map(str, range(table.num_rows)), pa.string())
+    plan = make_plan(in_memory.InMemory(table), "your texts", experiment, names=names)
+    columns = {name: table[name] for name in table.column_names} | {in_memory.INDEX: index}
+    extras = dict.fromkeys((in_memory.INDEX, *plan.extras))
+    plan = replace(plan, source=in_memory.InMemory(pa.table(columns)), extras=tuple(extras))
     doubts: Counter[str] = Counter()
-    cut = plan.sentences(pa.table(columns), doubts)
+    cut = plan.cut(pa.table(columns), doubts)
     if not cut.num_rows:
         raise CorpusError("The texts are all empty.", "Give some with words in them.")
-    digest = Fingerprint()
-    digest.add(cut["sentence"])
-    positions = cut[in_memory.POSITION].cast(pa.int64())
-    cut = cut.set_column(1, "index", index.take(positions))
-    name = f"texts-{str(digest)[:8]}"
-    return Corpus(name, "your texts", str(digest), cut, plan.reading(doubts))
+    digest = copies.fingerprint(cut)
+    return Corpus(f"texts-{digest[:8]}", "your texts", digest, cut, plan.reading(doubts))
 
 
 @dataclass(frozen=True)
@@ -275,7 +233,12 @@ class Plan:
         """The columns of the corpus, all of them large_string."""
         return pa.schema([(name, pa.large_string()) for name in ("sentence", *self.extras)])
 
-    def sentences(self, batch: pa.Table, doubts: Counter[str]) -> pa.Table:
+    def tables(self, doubts: Counter[str], progress: Progress) -> Iterator[pa.Table]:
+        """The sentences of all rows, some at a time."""
+        for batch in self.source.batches(doubts, progress):
+            yield self.cut(batch, doubts).cast(self.schema).combine_chunks()
+
+    def cut(self, batch: pa.Table, doubts: Counter[str]) -> pa.Table:
         """The sentences in some rows; doubts: gets the number of texts, and of what is left out."""
         missing = pa.nulls(batch.num_rows, pa.large_string())
         names = [self.column, *self.extras]
@@ -295,7 +258,7 @@ class Plan:
                 origins += [row] * len(lettered)
             texts = pa.array(pieces, pa.large_string())
             extras = [column.take(pa.array(origins, pa.int64())) for column in extras]
-        return pa.table([texts, *extras], names=self.schema.names).cast(self.schema)
+        return pa.table([texts.cast(pa.large_string()), *extras], names=self.schema.names)
 
     def reading(self, doubts: Counter[str]) -> Reading:
         """The account of it, once all rows are read."""
@@ -315,7 +278,11 @@ class Plan:
 
 
 def make_plan(
-    source: Table, name: str, experiment: Experiment, progress: Progress = silent
+    source: Table,
+    name: str,
+    experiment: Experiment,
+    progress: Progress = silent,
+    names: Sequence[str] = (),
 ) -> Plan:
     """Decide by all rows what the experiment leaves open; raises SettingError and CorpusError."""
     how: str = experiment.segmentation
@@ -328,32 +295,15 @@ def make_plan(
         raise SettingError(reason, "Set segmentation to auto, sentences or lines.")
     columns = tables.survey(source.batches(Counter(), progress))
     column = tables.choose_column(columns, experiment.column, name)
-    if how == "auto":
+    if names:
+        how = "paragraphs" if isinstance(source, Lines) and source.is_joined else "lines"
+    elif how == "auto":
         is_long = columns[column].mean_length > sentences.LONG_TEXT
         is_joined = isinstance(source, Lines) and source.is_joined
         how = "sentences" if is_long or is_joined else "lines"
     others = tuple(other for other in tables.text_columns(columns) if other != column)
-    short = (name for name in columns if columns[name].longest <= LONGEST_VALUE)
-    extras = tuple(name for name in short if name not in (column, "sentence"))
+    short = [name for name in columns if columns[name].longest <= LONGEST_VALUE][:MOST_EXTRAS]
+    named = [name for name in columns if {name, name.strip().casefold()} & set(names)]
+    extras = [name for name in (named if names else short) if name not in (column, "sentence")]
     is_guess = bool(others) and not experiment.column
-    return Plan(source, column, is_guess, how, others, extras[:MOST_EXTRAS])
-
-
-class Fingerprint:
-    """SHA-256 of sentences in their order, in whatever pieces they come; n: their number."""
-
-    def __init__(self) -> None:
-        self.n = 0
-        self._lengths, self._bytes = hashlib.sha256(), hashlib.sha256()
-
-    def add(self, sentences: pa.ChunkedArray) -> None:
-        """Add sentences, large_string without nulls."""
-        for chunk in filter(len, sentences.chunks):
-            self.n += len(chunk)
-            offsets = np.frombuffer(chunk.buffers()[1], "<i8")[chunk.offset :][: len(chunk) + 1]
-            self._lengths.update(np.diff(offsets).tobytes())
-            if offsets[-1] > offsets[0]:
-                self._bytes.update(memoryview(chunk.buffers()[2])[offsets[0] : offsets[-1]])
-
-    def __str__(self) -> str:
-        return hashlib.sha256(self._lengths.digest() + self._bytes.digest()).hexdigest()
+    return Plan(source, column, is_guess, how, others, tuple(extras))

@@ -25,7 +25,8 @@ from clsviz.experiment import Experiment
 from clsviz.files import replacing
 from clsviz.progress import Cancelled, Progress, silent
 from clsviz.sources import hub, row_groups, sentences, tables
-from clsviz.sources.corpora import Corpus, Fingerprint, Reading
+from clsviz.sources.copies import Fingerprint
+from clsviz.sources.corpora import Corpus, Reading
 from clsviz.sources.row_groups import Files, Limits
 
 

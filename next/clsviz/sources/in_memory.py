@@ -14,7 +14,7 @@ from clsviz.errors import CorpusError, SettingError, quote
 from clsviz.progress import Progress, silent
 from clsviz.sources.tables import LONE_SURROGATE
 
-POSITION: Final = "index"
+INDEX: Final = "index"
 """The column of a corpus with the index of each text; another one of this name is left out."""
 
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from clsviz.errors import CorpusError, SettingError, Undefined, quote
 from clsviz.experiment import Experiment
 from clsviz.progress import Progress, silent
-from clsviz.sources import corpora, sampling, sentences, tables
-from clsviz.sources.corpora import Corpus, Fingerprint
+from clsviz.sources import copies, corpora, sampling, sentences, tables
+from clsviz.sources.corpora import Corpus
 from clsviz.sources.sampling import Sample
 
 Task = Literal["titles", "halves", "cloze", "judged"]
@@ -109,12 +109,12 @@ def find(
     if (titles or task == "titles") and texts is None and corpora.is_on_hub(experiment.corpus):
         reason = "Titles cannot search: of a dataset of the Hub, one column alone is read."
         raise SettingError(reason, "Download it as a file, or take halves as the task.")
-    needed = ID if judged is not None else titles
-    corpus = _whole_texts(experiment, root, needed, texts, progress)
+    names = (ID,) if judged is not None else (titles,) if titles else TITLES
+    corpus = _whole_texts(experiment, root, names, texts, progress)
     if judged is not None:
         return _of_judged(corpus, judged, experiment, progress)
-    names = {name.strip().casefold(): name for name in corpus.table.column_names[::-1]}
-    likely = next((names[name] for name in TITLES if name in names), "")
+    columns = {name.strip().casefold(): name for name in corpus.table.column_names[::-1]}
+    likely = next((columns[name] for name in TITLES if name in columns), "")
     if task == "titles" or titles or (likely and not task):
         return _of_titles(corpus, titles or likely, experiment)
     whole = corpus.table["sentence"].to_pylist()
@@ -127,34 +127,18 @@ def find(
 
 
 def _whole_texts(
-    experiment: Experiment, root: Path, needed: str, texts: Any, progress: Progress
+    experiment: Experiment, root: Path, names: Sequence[str], texts: Any, progress: Progress
 ) -> Corpus:
-    """The corpus with its texts uncut, and with a column for titles or ids where it has one."""
+    """The corpus with its texts uncut, and with the columns of some names where it has them."""
     uncut = replace(experiment, segmentation="lines", sample_size=MOST_TEXTS)
     if texts is not None:
-        return corpora.from_texts(texts, uncut)
+        return corpora.from_texts(texts, uncut, names)
     if corpora.is_on_hub(experiment.corpus):
         size = experiment.sample_size
         some = replace(uncut, sample_size=MOST_TEXTS if size == "all" else size)
         sample = sampling.draw(some, root, progress)
         return replace(sample.corpus, table=sample.rows())
-    if experiment.corpus in corpora.SHIPPED:
-        return corpora.open_corpus(experiment, root, progress)
-    path = corpora.path_of(experiment.corpus, root)
-    source = tables.open_table(path, path.name, experiment.encoding, progress)
-    plan = corpora.make_plan(source, path.name, experiment, progress)
-    names = next(plan.source.batches(Counter())).column_names
-    likely = [name for name in names if name.strip().casefold() in TITLES and name != plan.column]
-    extras = [needed] if needed else likely
-    is_joined = getattr(plan.source, "is_joined", False)
-    how = "paragraphs" if is_joined else "lines"
-    plan = replace(plan, segmentation=how, extras=tuple(extras))
-    doubts: Counter[str] = Counter()
-    batches = plan.source.batches(doubts, progress)
-    table = pa.concat_tables([plan.sentences(batch, doubts) for batch in batches])
-    absent = [name for name in extras if name not in names and table[name].null_count == len(table)]
-    table = table.drop_columns(absent)
-    return Corpus(experiment.corpus, path.name, "", table, plan.reading(doubts))
+    return corpora.open_corpus(experiment, root, progress, names)
 
 
 def _of_titles(corpus: Corpus, column: str, experiment: Experiment) -> Searches:
@@ -355,7 +339,7 @@ def _some(n: int, most: int, seed: int) -> NDArray[np.intp]:
 def _corpus(corpus: Corpus, what: str, texts: Sequence[str]) -> Corpus:
     """Texts of a corpus as a corpus of their own."""
     table = pa.table({"sentence": pa.array(texts, pa.large_string())})
-    digest = Fingerprint()
-    digest.add(table["sentence"])
     reading = replace(corpus.reading, n_texts=len(texts), caveats=())
-    return Corpus(corpus.name, f"{what} of {corpus.label}", str(digest), table, reading)
+    return Corpus(
+        corpus.name, f"{what} of {corpus.label}", copies.fingerprint(table), table, reading
+    )

@@ -14,7 +14,7 @@ import pytest
 
 from clsviz.errors import ClsvizError, CorpusError, SettingError
 from clsviz.experiment import Experiment
-from clsviz.sources import corpora, tables, uploads
+from clsviz.sources import copies, corpora, tables, uploads
 from clsviz.sources.sampling import draw, sample_of
 
 from .conftest import texts
@@ -28,7 +28,7 @@ DATASET = datasets.Dataset.from_dict(
 @pytest.mark.parametrize("name", corpora.SHIPPED)
 def test_shipped_fingerprints_are_those_of_the_sentences(name: str, tmp_path: Path) -> None:
     corpus = corpora.open_corpus(Experiment(corpus=name), tmp_path)
-    digest = corpora.Fingerprint()
+    digest = copies.Fingerprint()
     digest.add(corpus.table["sentence"])
     assert corpus.fingerprint == str(digest)
 
@@ -36,7 +36,7 @@ def test_shipped_fingerprints_are_those_of_the_sentences(name: str, tmp_path: Pa
 def test_fingerprints_do_not_depend_on_pieces() -> None:
     column = pa.chunked_array([["ab", "", "c"], ["ä"]], pa.large_string())
     pieces = pa.chunked_array([column.slice(0, 1).combine_chunks(), *column.slice(1).chunks])
-    digests = [corpora.Fingerprint() for _ in range(3)]
+    digests = [copies.Fingerprint() for _ in range(3)]
     digests[0].add(column)
     digests[1].add(pieces)
     digests[2].add(pa.chunked_array([["a", "b", "c", "ä"]], pa.large_string()))
@@ -93,24 +93,17 @@ def test_opening_a_corpus_renews_the_time_of_its_copy(tmp_path: Path) -> None:
     assert copy.stat().st_mtime > 0
 
 
-@pytest.mark.parametrize("damage", ["cut", "filled", "swapped", "empty", "fifo"])
+@pytest.mark.parametrize("damage", ["cut", "filled", "empty"])
 def test_damaged_copies_are_made_again(tmp_path: Path, damage: str) -> None:
-    path, other = tmp_path / "a.txt", tmp_path / "b.txt"
+    path = tmp_path / "a.txt"
     path.write_text("".join(f"Line {n}\n" for n in range(1000)))
-    other.write_text("Other\n")
     experiment = Experiment(corpus=str(path))
     fingerprint = corpora.open_corpus(experiment, tmp_path).fingerprint
     (copy,) = (tmp_path / "corpora").iterdir()
     content = copy.read_bytes()
-    corpora.open_corpus(Experiment(corpus=str(other)), tmp_path)
-    (swapped,) = set((tmp_path / "corpora").iterdir()) - {copy}
     copy.unlink()
-    if damage == "fifo":
-        os.mkfifo(copy)
-    else:
-        filled = content[:2000] + bytes(100) + content[2100:]
-        contents = {"cut": content[:-50], "filled": filled, "swapped": swapped.read_bytes()}
-        copy.write_bytes(contents.get(damage, b""))
+    filled = content[:2000] + bytes(100) + content[2100:]
+    copy.write_bytes({"cut": content[:-50], "filled": filled, "empty": b""}[damage])
     assert corpora.open_corpus(experiment, tmp_path).fingerprint == fingerprint
 
 

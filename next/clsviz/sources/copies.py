@@ -1,0 +1,83 @@
+"""Copies of sentences in the store, which are mapped into memory."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from clsviz.files import replacing
+
+
+class Fingerprint:
+    """SHA-256 of sentences in their order, in whatever pieces they come; n: their number."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self._lengths, self._bytes = hashlib.sha256(), hashlib.sha256()
+
+    def add(self, sentences: pa.ChunkedArray) -> None:
+        """Add sentences, large_string without nulls."""
+        for chunk in filter(len, sentences.chunks):
+            self.n += len(chunk)
+            offsets = np.frombuffer(chunk.buffers()[1], "<i8")[chunk.offset :][: len(chunk) + 1]
+            self._lengths.update(np.diff(offsets).tobytes())
+            if offsets[-1] > offsets[0]:
+                self._bytes.update(memoryview(chunk.buffers()[2])[offsets[0] : offsets[-1]])
+
+    def __str__(self) -> str:
+        return hashlib.sha256(self._lengths.digest() + self._bytes.digest()).hexdigest()
+
+
+def fingerprint(table: pa.Table) -> str:
+    """The fingerprint of the column `sentence`."""
+    digest = Fingerprint()
+    digest.add(table["sentence"])
+    return str(digest)
+
+
+def write(
+    path: Path, schema: pa.Schema, tables: Iterable[pa.Table], describe: Callable[[], Any]
+) -> None:
+    """Write tables of sentences, and at their end what is known of them then.
+
+    Raises StoreError where the disk is full or may not be written.
+    """
+    digest = Fingerprint()
+    with replacing(path) as file, pa.ipc.new_file(file, schema) as writer:
+        for table in tables:
+            digest.add(table["sentence"])
+            writer.write_table(table)
+        end = pa.RecordBatch.from_pylist([], schema)
+        about = json.dumps({"fingerprint": str(digest), "about": describe()})
+        writer.write_batch(end, custom_metadata={"clsviz": about})
+
+
+def read(path: Path) -> tuple[pa.Table, str, Any] | None:
+    """The table in a copy, its fingerprint, and what is known of it; None without an intact one."""
+    try:
+        if not path.is_file():
+            return None
+        os.utime(path)  # so that those that nobody opens are known
+        return _read(path, path.stat().st_ino)
+    except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
+        return None
+
+
+@lru_cache(maxsize=100)
+def _read(path: Path, inode: int) -> tuple[pa.Table, str, Any]:
+    """inode: so that a copy that was replaced is opened again; its number is free no sooner."""
+    # Only our own file is mapped: one that others truncate would kill the process.
+    reader = pa.ipc.open_file(pa.memory_map(str(path)))
+    end = reader.get_batch_with_custom_metadata(reader.num_record_batches - 1)
+    content = json.loads(end.custom_metadata[b"clsviz"])
+    table = reader.read_all()
+    table.validate(full=True)
+    if content["fingerprint"] != fingerprint(table):
+        raise ValueError("The copy is damaged.")
+    return table, content["fingerprint"], content["about"]
