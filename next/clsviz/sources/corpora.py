@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
@@ -43,6 +43,8 @@ DOUBTS: Final = {
     "ragged": "Rows with fewer or more fields than the header, a surplus read with the last: {:,}.",
     "unclosed": "Rows with a quotation mark that is never closed, and is part of a text: {:,}.",
     "doubtful": "Texts in quotation marks over lines that could be rows; is a mark missing? {:,}.",
+    "damaged_groups": "Row groups that are damaged, and are left out: {:,}.",
+    "unread_files": "Files without the column of text, or damaged, which are left out: {:,}.",
 }
 """Caveats about what is counted while a file is read."""
 
@@ -239,32 +241,14 @@ class Plan:
             yield self.cut(batch, doubts).cast(self.schema).combine_chunks()
 
     def cut(self, batch: pa.Table, doubts: Counter[str]) -> pa.Table:
-        """The sentences in some rows; doubts: gets the number of texts, and of what is left out."""
-        missing = pa.nulls(batch.num_rows, pa.large_string())
-        names = [self.column, *self.extras]
-        columns = [batch[name] if name in batch.column_names else missing for name in names]
-        is_filled = pc.invert(tables.is_blank(columns[0]))
-        texts, *extras = (column.filter(is_filled) for column in columns)
-        doubts["blank"] += batch.num_rows - len(texts)
-        doubts["texts"] += len(texts)
-        if self.segmentation == "sentences":
-            pieces: list[str] = []
-            origins: list[int] = []
-            for row, text in enumerate(texts.to_pylist()):
-                some = sentences.cut(text)
-                lettered = [piece for piece in some if any(map(str.isalpha, piece))]
-                doubts["letterless"] += len(some) - len(lettered)
-                pieces += lettered
-                origins += [row] * len(lettered)
-            texts = pa.array(pieces, pa.large_string())
-            extras = [column.take(pa.array(origins, pa.int64())) for column in extras]
-        return pa.table([texts.cast(pa.large_string()), *extras], names=self.schema.names)
+        """The sentences in some rows."""
+        return cut(batch, self.column, self.extras, self.segmentation, doubts)
 
     def reading(self, doubts: Counter[str]) -> Reading:
         """The account of it, once all rows are read."""
         text = getattr(self.source, "text", None)
         counts = {**doubts, "damaged": text.n_damaged if text else 0}
-        caveats = [words.format(counts[key]) for key, words in DOUBTS.items() if counts.get(key)]
+        caveats = caveats_of(counts)
         if text and text.is_guess:
             guess = f"The encoding {text.encoding} is a guess"
             caveats.append(f"{guess}: set another one if letters look wrong.")
@@ -275,6 +259,39 @@ class Plan:
         encoding = text.encoding if text else ""
         how = self.segmentation
         return Reading(self.column, encoding, how, doubts["texts"], self.columns, tuple(caveats))
+
+
+def cut(
+    batch: pa.Table, column: str, extras: Sequence[str], segmentation: str, doubts: Counter[str]
+) -> pa.Table:
+    """The sentences in a column of some rows, and extra columns, null where they are missing.
+
+    doubts: gets the number of texts, and of what is left out.
+    """
+    missing = pa.nulls(batch.num_rows, pa.large_string())
+    names = [column, *extras]
+    columns = [batch[name] if name in batch.column_names else missing for name in names]
+    is_filled = pc.invert(tables.is_blank(columns[0]))
+    texts, *others = (values.filter(is_filled) for values in columns)
+    doubts["blank"] += batch.num_rows - len(texts)
+    doubts["texts"] += len(texts)
+    if segmentation == "sentences":
+        pieces: list[str] = []
+        origins: list[int] = []
+        for row, text in enumerate(texts.to_pylist()):
+            some = sentences.cut(text)
+            lettered = [piece for piece in some if any(map(str.isalpha, piece))]
+            doubts["letterless"] += len(some) - len(lettered)
+            pieces += lettered
+            origins += [row] * len(lettered)
+        texts = pa.array(pieces, pa.large_string())
+        others = [values.take(pa.array(origins, pa.int64())) for values in others]
+    return pa.table([texts.cast(pa.large_string()), *others], names=["sentence", *extras])
+
+
+def caveats_of(doubts: Mapping[str, int]) -> list[str]:
+    """A sentence for each kind of doubt that was counted."""
+    return [words.format(doubts[kind]) for kind, words in DOUBTS.items() if doubts.get(kind)]
 
 
 def make_plan(

@@ -5,28 +5,28 @@ a round in random order.
 """
 
 import dataclasses
-import functools
 import hashlib
 import itertools
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from clsviz.errors import ClsvizError, CorpusError, HubError, SettingError, quote
+from clsviz.errors import ClsvizError, CorpusError, SettingError, quote
 from clsviz.experiment import Experiment
-from clsviz.files import replacing
-from clsviz.progress import Cancelled, Progress, silent
-from clsviz.sources import hub, row_groups, sentences, tables
-from clsviz.sources.copies import Fingerprint
-from clsviz.sources.corpora import Corpus, Reading
+from clsviz.progress import Progress, silent
+from clsviz.sources import copies, hub, row_groups, sentences, tables
+from clsviz.sources.corpora import Corpus, Reading, caveats_of, cut
 from clsviz.sources.row_groups import Files, Limits
 
 
@@ -63,11 +63,10 @@ LIMITS: Final = Limits()
 
 @dataclass(frozen=True)
 class State:
-    """The account of the rounds so far; the copy in the store has one after each round.
+    """The account of the rounds so far; the copy of each round has the one after it.
 
-    columns: that hold text. n_texts: read so far. n_blank, n_letterless: rows and pieces left out.
-    n_damaged: row groups that cannot be read. n_files_out: files that cannot be read, or lack the
-    column. digest: of the sentences of the round.
+    columns: that hold text. n_groups: row groups so far. doubts: numbers of texts, and of what is
+    left out, by kind.
     """
 
     repository: str
@@ -79,13 +78,8 @@ class State:
     segmentation: str
     n_rounds: int = 0
     n_groups: int = 0
-    n_texts: int = 0
-    n_blank: int = 0
-    n_letterless: int = 0
-    n_damaged: int = 0
-    n_files_out: int = 0
+    doubts: dict[str, int] = field(default_factory=dict)
     is_complete: bool = False
-    digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -112,15 +106,19 @@ def draw(
     name, revision = hub.split_name(experiment.corpus, "dataset")
     parts = (experiment.configuration, experiment.split, experiment.column)
     recipe = (experiment.segmentation, experiment.seed, RECIPE, sentences.RECIPE)
-    path = root / "corpora" / f"hub-{digest(name, revision, *parts, *recipe)}.arrow"
+    folder = root / "corpora" / f"hub-{digest(name, revision, *parts, *recipe)}"
     size = sys.maxsize if experiment.sample_size == "all" else experiment.sample_size
-    copy = open_copy(path)
-    if copy is None or not (copy[1].is_complete or len(copy[0]) >= size):
-        extend(path, experiment, size, progress, limits)
-        copy = open_copy(path)
-    if copy is None or not len(copy[0]):
+    table, state = stored_rounds(folder)
+    if state is None or not (state.is_complete or len(table) >= size):
+        n = len(table)
+        for number, (batch, account) in read_rounds(experiment, state, progress, limits):
+            copies.write(folder / f"{number:06}.arrow", SCHEMA, [batch], partial(asdict, account))
+            n += len(batch)
+            if n >= size:
+                break
+        table, state = stored_rounds(folder)
+    if state is None or not len(table):
         raise CorpusError(f"{name} has no text that can be read.", "Choose another dataset.")
-    table, state = copy
     parts = (state.configuration, state.split, state.column)
     fingerprint = digest(state.repository, state.commit, *parts, state.segmentation, *recipe[1:])
     label = DATASETS[name].label if name in DATASETS else name
@@ -135,85 +133,27 @@ def digest(*parts: object) -> str:
 
 def reading_of(state: State, n_sentences: int, experiment: Experiment) -> Reading:
     """The account of a copy, with a caveat for each kind of what is left out."""
-    counts = {
-        "rows without text are left out": state.n_blank,
-        "pieces without letters are left out": state.n_letterless,
-        "row groups that are damaged are left out": state.n_damaged,
-        f"files are left out, which have no column {quote(state.column)} of text or are damaged": (
-            state.n_files_out
-        ),
-    }
-    caveats = [f"{n:,} {of_what}." for of_what, n in counts.items() if n]
+    caveats = caveats_of(state.doubts)
     if state.split.startswith("partial-"):
         caveats.append("The Hub has converted only the first part of this split to Parquet.")
     if experiment.sample_size != "all" and n_sentences < experiment.sample_size:
         caveats.append(f"The split holds only {n_sentences:,} sentences: all are in the sample.")
     others = tuple(column for column in state.columns if column != state.column)
-    return Reading(
-        state.column, "", state.segmentation, state.n_texts, others, tuple(caveats), state.commit
-    )
+    n_texts = state.doubts["texts"]
+    read = state.column, "", state.segmentation, n_texts, others, tuple(caveats), state.commit
+    return Reading(*read)
 
 
-# --- The copy in the store -----------------------------------------------------------------------
-
-
-def open_copy(path: Path) -> tuple[pa.Table, State] | None:
-    """The sentences of a copy and the last state; None where there is none, or it is damaged."""
-    return _opened(path, path.stat().st_mtime_ns) if path.is_file() else None
-
-
-@functools.lru_cache(maxsize=8)
-def _opened(path: Path, _modified: int) -> tuple[pa.Table, State] | None:
-    try:
-        rounds = list(stored_rounds(path))
-        if not all(state.digest == digest_of(batch) for batch, state in rounds):
-            return None
-        return pa.Table.from_batches([batch for batch, _ in rounds]), rounds[-1][1]
-    except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
-        return None
-
-
-def stored_rounds(path: Path) -> Iterator[tuple[pa.RecordBatch, State]]:
-    """The rounds in a copy."""
-    # Nobody else truncates our own copy, which would kill a process that has mapped it.
-    reader = pa.ipc.open_file(pa.memory_map(str(path)))
-    for number in range(reader.num_record_batches):
-        batch, about = reader.get_batch_with_custom_metadata(number)
-        batch.validate(full=True)
-        yield batch, State(**json.loads(about[b"clsviz"]))
-
-
-def digest_of(batch: pa.RecordBatch) -> str:
-    """Digest of the sentences of a round, by which damage is noticed."""
-    fingerprint = Fingerprint()
-    fingerprint.add(pa.chunked_array([batch["sentence"]]))
-    return str(fingerprint)
-
-
-def extend(
-    path: Path, experiment: Experiment, size: int, progress: Progress, limits: Limits
-) -> None:
-    """Write a copy with further rounds, until it has `size` sentences or all.
-
-    Rounds that arrived before the Hub failed, or somebody cancelled, are stored.
-    """
-    stored = list(stored_rounds(path)) if open_copy(path) else []
-    n, failure = 0, None
-    with replacing(path) as file, pa.ipc.new_file(file, SCHEMA) as writer:
-        rounds = read_rounds(experiment, stored[-1][1] if stored else None, progress, limits)
-        try:
-            for batch, state in itertools.chain(stored, rounds):
-                about = json.dumps(dataclasses.asdict(state))
-                writer.write_batch(batch, custom_metadata={"clsviz": about})
-                n += len(batch)
-                if n >= size:
-                    break
-        except (HubError, Cancelled) as error:
-            if n == sum(len(batch) for batch, _ in stored):
-                raise
-            failure = error
-    if failure:
-        raise failure
+def stored_rounds(folder: Path) -> tuple[pa.Table, State | None]:
+    """The sentences of the rounds in a folder, up to the first that is missing or damaged."""
+    tables, state = [SCHEMA.empty_table()], None
+    for number in itertools.count(1):
+        copy = copies.read(folder / f"{number:06}.arrow")
+        if copy is None:
+            return pa.concat_tables(tables), state
+        tables.append(copy[0])
+        state = State(**copy[2])
+    raise AssertionError  # the numbers have no end
 
 
 # --- Rounds --------------------------------------------------------------------------------------
@@ -221,8 +161,8 @@ def extend(
 
 def read_rounds(
     experiment: Experiment, state: State | None, progress: Progress, limits: Limits
-) -> Iterator[tuple[pa.RecordBatch, State]]:
-    """The rounds of a split that follow `state`, each with the state after it."""
+) -> Iterator[tuple[int, tuple[pa.Table, State]]]:
+    """The rounds of a split that follow `state`: the number, sentences, and state after each."""
     split = find_split(experiment, state, progress, limits)
     files = Files(split.repository, progress, limits)
     sizes = {path: split.repository.sizes[path] for path in split.paths}
@@ -244,12 +184,13 @@ def read_rounds(
             n_rounds += 1
             if n_rounds > state.n_rounds:
                 texts = files.texts(groups, state.column)
-                state = dataclasses.replace(state, n_rounds=n_rounds, n_files_out=len(unread))
-                batch, state = cut(texts, state, seed)
-                yield batch, state
+                doubts = state.doubts | {"unread_files": len(unread)}
+                state = dataclasses.replace(state, n_rounds=n_rounds, doubts=doubts)
+                batch, state = cut_round(texts, state, seed)
+                yield n_rounds, (batch, state)
     if state:
-        empty = pa.RecordBatch.from_pylist([], SCHEMA)
-        yield empty, dataclasses.replace(state, is_complete=True, digest=digest_of(empty))
+        end = dataclasses.replace(state, is_complete=True)
+        yield n_rounds + 1, (SCHEMA.empty_table(), end)
 
 
 def begin(split: Split, footers: Mapping[str, pq.FileMetaData], experiment: Experiment) -> State:
@@ -277,39 +218,29 @@ def begin(split: Split, footers: Mapping[str, pq.FileMetaData], experiment: Expe
     )
 
 
-def cut(
-    texts: list[list[str | None] | None], state: State, seed: int
-) -> tuple[pa.RecordBatch, State]:
+def cut_round(
+    groups: list[pa.ChunkedArray | None], state: State, seed: int
+) -> tuple[pa.Table, State]:
     """The sentences of row groups in random order, and the state after them."""
-    n_damaged = sum(group is None for group in texts)
-    rows = [
-        (text, number) for number, group in enumerate(texts, state.n_groups) for text in group or []
-    ]
-    filled = [(text, number) for text, number in rows if text and not text.isspace()]
+    doubts = Counter(state.doubts)
+    doubts["damaged_groups"] += groups.count(None)
+    rows = [pa.table([[], []], SCHEMA)]
+    for number, texts in enumerate(groups, state.n_groups):
+        if texts is not None:
+            numbers = pa.array(np.full(len(texts), number, np.int32))
+            rows.append(pa.table([texts, numbers], SCHEMA))
+    table = pa.concat_tables(rows)
     how = state.segmentation
-    if how == "auto" and filled:  # 200 texts from all over the round
-        head = filled[:: max(1, len(filled) // HEAD_TEXTS)]
-        mean = sum(len(text) for text, _ in head) / len(head)
-        how = "sentences" if mean > sentences.LONG_TEXT else "lines"
-    pieces = [
-        (piece, number)
-        for text, number in filled
-        for piece in (sentences.cut(text) if how == "sentences" else [text])
-    ]
-    lettered = [piece for piece in pieces if how == "lines" or any(map(str.isalpha, piece[0]))]
-    order = np.random.RandomState([seed, state.n_rounds]).permutation(len(lettered)).tolist()
-    columns = [[lettered[index][which] for index in order] for which in (0, 1)]
-    batch = pa.RecordBatch.from_arrays(list(map(pa.array, columns, SCHEMA.types)), schema=SCHEMA)
-    return batch, dataclasses.replace(
-        state,
-        segmentation=how,
-        n_groups=state.n_groups + len(texts),
-        n_texts=state.n_texts + len(filled),
-        n_blank=state.n_blank + len(rows) - len(filled),
-        n_letterless=state.n_letterless + len(pieces) - len(lettered),
-        n_damaged=state.n_damaged + n_damaged,
-        digest=digest_of(batch),
-    )
+    texts = table["sentence"].filter(pc.invert(tables.is_blank(table["sentence"])))
+    if how == "auto" and len(texts):  # 200 texts from all over the round
+        head = texts.to_pylist()[:: max(1, len(texts) // HEAD_TEXTS)]
+        is_long = sum(map(len, head)) / len(head) > sentences.LONG_TEXT
+        how = "sentences" if is_long else "lines"
+    pieces = cut(table, "sentence", ["row_group"], how, doubts)
+    order = np.random.RandomState([seed, state.n_rounds]).permutation(len(pieces))
+    n_groups = state.n_groups + len(groups)
+    state = dataclasses.replace(state, segmentation=how, n_groups=n_groups, doubts=dict(doubts))
+    return pieces.take(order).cast(SCHEMA).combine_chunks(), state
 
 
 # --- Splits --------------------------------------------------------------------------------------

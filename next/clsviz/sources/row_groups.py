@@ -150,7 +150,7 @@ class Files:
         self._footers |= {p: f for p, f in zip(missing, footers, strict=True) if f is not None}
         return {path: self._footers[path] for path in paths if path in self._footers}
 
-    def texts(self, groups: Sequence[RowGroup], column: str) -> list[list[str | None] | None]:
+    def texts(self, groups: Sequence[RowGroup], column: str) -> list[pa.ChunkedArray | None]:
         """The texts of row groups; None for one that cannot be read."""
         return self._each(lambda group: self._texts(group, column), groups, "row groups")
 
@@ -160,7 +160,7 @@ class Files:
         text_leaves(footer)  # raises where the schema is damaged
         return footer
 
-    def _texts(self, group: RowGroup, column: str) -> list[str | None]:
+    def _texts(self, group: RowGroup, column: str) -> pa.ChunkedArray:
         self._check_size(group.n_bytes)
         options: dict[str, Any] = {"pre_buffer": True, "page_checksum_verification": True}
         footer = self._footers[group.path]
@@ -171,7 +171,8 @@ class Files:
             if isinstance(chunk, pa.DictionaryArray):  # a text stored once may be in all rows
                 lengths = pc.binary_length(chunk.dictionary).take(chunk.indices)
                 self._check_size(pc.sum(lengths).as_py() or 0)
-        texts: list[str | None] = values.cast(pa.large_string()).to_pylist()
+        texts = values.cast(pa.large_string())
+        texts.validate(full=True)
         return texts
 
     def _open(self, path: str) -> Any:

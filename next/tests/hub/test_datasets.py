@@ -66,8 +66,8 @@ def test_long_texts_are_cut_and_left_out_rows_are_counted(
     assert corpus.reading.segmentation == "sentences"
     assert corpus.reading.n_texts == 16
     assert corpus.reading.caveats == (
-        "24 rows without text are left out.",
-        "8 pieces without letters are left out.",
+        "Rows without text, which are left out: 24.",
+        "Pieces without letters, which are left out: 8.",
     )
     whole = run(client.draw, tmp_path, name, sample_size="all", segmentation="lines")
     assert len(sentences(whole)) == 16
@@ -87,8 +87,8 @@ def test_files_that_cannot_be_read_are_counted(
     corpus = run(client.draw, tmp_path, name, sample_size="all", column="text")
     assert set(sentences(corpus)) == set(TABLE["text"])
     damaged, out = corpus.reading.caveats
-    assert damaged.endswith("row groups that are damaged are left out.")
-    assert out.startswith("2 files are left out")
+    assert damaged.startswith("Row groups that are damaged, and are left out: ")
+    assert out == "Files without the column of text, or damaged, which are left out: 2."
 
 
 def test_folder_of_the_same_name_is_not_opened(
@@ -263,8 +263,10 @@ def test_damaged_copy_is_drawn_again(
 ) -> None:
     hub.add(name, dataset(100))
     before = run(client.draw, tmp_path, name)
-    copy = next((tmp_path / "corpora").iterdir())
-    copy.write_bytes(damage_by(copy.read_bytes())[how])
+    copy = next((tmp_path / "corpora").rglob("*1.arrow"))
+    content = copy.read_bytes()
+    copy.unlink()  # it is mapped
+    copy.write_bytes(damage_by(content)[how])
     assert sentences(run(client.draw, tmp_path, name)) == sentences(before)
 
 
