@@ -9,4 +9,4 @@ else:  # the server imports it as it starts
 
     from clsviz import web
 
-    app = st.App(__file__, routes=web.ROUTES, lifespan=web.lifespan)
+    app = st.App(__file__, routes=web.ROUTES, middleware=web.middleware(), lifespan=web.lifespan)

@@ -1,9 +1,11 @@
-"""Routes next to Streamlit's own: the page, the script of charts, figures, readiness."""
+"""Routes next to Streamlit's own, and what stands in front of all of them."""
 
 import functools
 import gzip
 import hashlib
+import html
 import importlib
+import json
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,9 +14,19 @@ from typing import Final
 
 import cachetools
 from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    Response,
+)
 from starlette.routing import Route
+
+from clsviz import limits
+from clsviz.guard import Guard, is_full
 
 MOST_PACKED = 64 * 2**20
 """Bytes of compressed figures that are kept for browsers."""
@@ -43,6 +55,22 @@ PAGES: Final = (
 
 SCRIPTS: Final = {"plotly": "plotly/plotly.min.js", "chart": "chart.js"}
 """Scripts of charts, by the name in their address: the files of `ui`."""
+
+PICTURES: Final = files("clsviz") / "ui" / "pictures"
+"""A picture of every page, and cards.json; `python -m benchmarks.cards` makes them."""
+
+FIRST_STYLE: Final = """
+#first-words { position: fixed; inset: 0 0 0 min(300px, 100vw - 100%); padding: 3.5rem 5rem;
+  font-family: "Source Sans", sans-serif; background: #fff; color: #31333f; pointer-events: none;
+  animation: leave 0s 20s forwards; }
+#first-words h2 { font-size: 1.45rem; font-weight: 600; margin: 0 0 1rem; }
+#first-words h3 { font-size: 1.2rem; font-weight: 600; margin: 0; }
+@media (prefers-color-scheme: dark) { #first-words { background: #0e1117; color: #fafafa; } }
+@media (max-width: 768px) { #first-words { inset: 0; padding: 3.5rem 1rem; } }
+@keyframes leave { to { visibility: hidden; } }
+body:has(.stAlert, [role=dialog], [role=progressbar]) #first-words { display: none; }
+"""
+"""The words of a page until its first chart; they leave where the page says something else."""
 
 FOR_EVER: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 """For what is named by its digest."""
@@ -95,12 +123,64 @@ def shell() -> str:
         f'<link rel="preload" as="script" href="{script_address("plotly")}">'
         f'<script type="module" src="{script_address("chart")}"></script>'
     )
-    return page.replace("<title>Streamlit</title>", f"<title>clsviz</title>{ours}", 1)
+    return page.replace("</title>", f"</title>{ours}", 1)
 
 
-async def get_page(_: Request) -> Response:
+@functools.cache
+def cards() -> dict[str, dict[str, str]]:
+    """{title, question, verdict} of every page with the default settings, as shipped."""
+    text = (PICTURES / "cards.json").read_text("utf-8")
+    found: dict[str, dict[str, str]] = json.loads(text)
+    return found
+
+
+def page_of(path: str, root: str, is_default: bool) -> str:
+    """The page at a path, with what links to it show.
+
+    root: the server's address. is_default: its answer is the shipped one, which stands in the page
+    as words until the first chart is drawn.
+    """
+    name = path or PAGES[1]
+    card = {key: html.escape(text) for key, text in cards()[name].items()}
+    picture = html.escape(f"{root}pictures/{name}.png")
+    title = f"<title>{card['title']} · clsviz</title>"
+    properties = {
+        "og:type": "website",
+        "og:title": card["title"],
+        "og:description": f"{card['question']} {card['verdict']}" if is_default else "clsviz",
+        "og:image": picture,
+        "og:image:width": "1200",
+        "og:image:height": "630",
+    }
+    tags = "".join(
+        f'<meta property="{name}" content="{text}">' for name, text in properties.items()
+    )
+    tags += '<meta name="twitter:card" content="summary_large_image">'
+    page = shell().replace("<title>Streamlit</title>", f"{title}{tags}", 1)
+    if not is_default:
+        return page
+    words = f"<h2>{card['question']}</h2><h3>{card['verdict']}</h3>"
+    layer = f'<style>{FIRST_STYLE}</style><div id="first-words">{words}</div>'
+    return page.replace("</body>", f"{layer}</body>", 1)
+
+
+async def get_page(request: Request) -> Response:
     """Answer with the page that Streamlit fills."""
-    return HTMLResponse(await run_in_threadpool(shell), headers={"Cache-Control": "no-cache"})
+    if limits.is_public() and is_full():
+        text = "The server is full. Try again in some minutes."
+        return PlainTextResponse(text, 503, headers={"Retry-After": "60"})
+    path, is_default = request.url.path.strip("/"), not request.url.query
+    page = await run_in_threadpool(page_of, path, str(request.base_url), is_default)
+    return HTMLResponse(page, headers={"Cache-Control": "no-cache"})
+
+
+async def get_picture(request: Request) -> Response:
+    """Answer with the picture of a page, for links."""
+    name = request.path_params["name"]
+    if name not in cards():
+        return Response(status_code=404, headers={"Cache-Control": "no-store"})
+    path = str(PICTURES / f"{name}.png")
+    return FileResponse(path, headers={"Cache-Control": "public, max-age=86400"})
 
 
 async def get_script(name: str, request: Request) -> Response:
@@ -125,8 +205,8 @@ def _compressed(content: bytes | None, media_type: str) -> Response:
 
 
 async def get_ready(_: Request) -> Response:
-    """Answer 200 once the modules of the first page are imported, 503 before."""
-    is_ready = _prepared.is_set()
+    """Answer 200 once the modules of the first page are imported, 503 before, or when full."""
+    is_ready = _prepared.is_set() and not is_full()
     return JSONResponse({"ready": is_ready}, 200 if is_ready else 503)
 
 
@@ -142,6 +222,7 @@ def prepare() -> None:
 @asynccontextmanager
 async def lifespan(_: object) -> AsyncIterator[None]:
     """Prepare in the background as the server starts; it ends after that: imports are not cut."""
+    limits.check()
     preparation = threading.Thread(target=prepare)
     preparation.start()
     yield
@@ -151,6 +232,12 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 ROUTES: Final = [
     *(Route(f"/{name}/{{digest}}.js", functools.partial(get_script, name)) for name in SCRIPTS),
     Route("/figures/{name}", get_figure),
+    Route("/pictures/{name}.png", get_picture),
     Route("/ready", get_ready),
     *(Route(f"/{page}", get_page) for page in PAGES),
 ]
+
+
+def middleware() -> list[Middleware]:
+    """The guard, in public mode."""
+    return [Middleware(Guard, shell)] if limits.is_public() else []

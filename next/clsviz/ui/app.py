@@ -5,7 +5,7 @@ from typing import Final
 
 import streamlit as st
 
-from clsviz.ui import sidebar, typed
+from clsviz.ui import public, sidebar, typed
 
 PAGES: Final = Path(__file__).parent / "pages"
 
@@ -59,6 +59,9 @@ def main() -> None:
             ),
         ]
     )
+    if public.is_too_fast():
+        st.error("You change this page more often than the server can follow. Wait a minute.")
+        st.stop()
     typed.recall()
     st.session_state.experiment = sidebar.show(page.url_path)
     page.run()

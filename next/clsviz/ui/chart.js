@@ -143,6 +143,7 @@ async function redraw(plot) {
   plot.isReacting = true
   await Plotly.react(plot, data, layout, plot.config)
   plot.isReacting = false
+  requestAnimationFrame(() => document.getElementById("first-words")?.remove()) // see web.py
   if (isNew) listen(plot)
   if (hovered !== undefined) hover(Plotly, plot, hovered)
 }

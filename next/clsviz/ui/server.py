@@ -1,5 +1,6 @@
 """All that visitors share: jobs, what is measured, and results."""
 
+import re
 import uuid
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from clsviz import limits
 from clsviz.api import default_store
 from clsviz.experiment import Precision
 from clsviz.jobs.jobs import Jobs
@@ -14,6 +16,7 @@ from clsviz.jobs.worker import Worker
 from clsviz.results.shipped import SHIPPED
 from clsviz.store.chunks import Chunks
 from clsviz.store.results import Results
+from clsviz.ui.public import LimitedJobs
 
 
 @dataclass(frozen=True)
@@ -38,11 +41,12 @@ class Server:
 def server() -> Server:
     """The server."""
     root = default_store()
+    queue = LimitedJobs if limits.is_public() else Jobs
     return Server(
         root=root,
-        fetch=Jobs("fetch", n_threads=4),
-        model=Jobs("model"),
-        analysis=Jobs("analysis"),
+        fetch=queue("fetch", n_threads=4),
+        model=queue("model"),
+        analysis=queue("analysis"),
         worker=Worker(),
         chunks=Chunks(root, SHIPPED),
         results=Results(root, SHIPPED),
@@ -59,11 +63,20 @@ def session() -> Hashable:
 FORWARDED = ("X-Forwarded-For", "X-Real-IP", "Forwarded")
 """Headers by which a proxy says for whom it asks."""
 
+LOCAL = ("localhost", "127.0.0.1", "[::1]")
+"""Names by which a browser reaches the server on its own machine."""
+
 
 def is_at_this_machine() -> bool:
-    """True if the visitor is at the machine of the server, not even behind a proxy on it."""
-    is_forwarded = any(name in st.context.headers for name in FORWARDED)
-    return st.context.ip_address is None and not is_forwarded
+    """True if the visitor is at the machine of the server: in public mode nobody is.
+
+    A proxy on it may send no header; a page of others may have its name lead to this machine.
+    """
+    headers = st.context.headers
+    is_forwarded = any(name in headers for name in FORWARDED)
+    host = re.sub(r":\d+$", "", headers.get("Host", ""))
+    is_local = host in LOCAL and st.context.ip_address is None and not is_forwarded
+    return is_local and not limits.is_public()
 
 
 def _release(name: str) -> None:

@@ -1,5 +1,8 @@
 """Routes next to Streamlit's own."""
 
+import html
+import re
+import struct
 import time
 from collections.abc import Iterator
 from importlib.resources import files
@@ -44,13 +47,37 @@ def test_the_script_is_that_of_the_installed_plotly(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("page", web.PAGES)
-def test_a_page_is_that_of_streamlit_with_our_script(client: TestClient, page: str) -> None:
+@pytest.mark.parametrize("query", ["", "?layer=1"])
+def test_a_page_is_that_of_streamlit_with_our_scripts(
+    client: TestClient, page: str, query: str
+) -> None:
     original = (files("streamlit") / "static" / "index.html").read_text("utf-8")
-    ours = client.get(f"/{page}").text
-    added, rest = ours.split("<title>clsviz</title>")[1].split("</script>", 1)
-    assert [added.count(web.script_address(name)) for name in web.SCRIPTS] == [1, 1]
-    before = ours.split("<title>")[0]
-    assert f"{before}<title>Streamlit</title>{rest}" == original
+    begin, end = original.split("<title>Streamlit</title>")
+    ours = client.get(f"/{page}{query}").text
+    assert ours.startswith(begin)
+    assert all(part in ours for part in end.split("</body>"))
+    assert [ours.count(web.script_address(name)) for name in web.SCRIPTS] == [1, 1]
+
+
+@pytest.mark.parametrize("page", web.PAGES)
+def test_links_to_a_page_show_its_picture_and_its_shipped_verdict(
+    client: TestClient, page: str
+) -> None:
+    card = {key: html.escape(text) for key, text in web.cards()[page or web.PAGES[1]].items()}
+    first, other = client.get(f"/{page}").text, client.get(f"/{page}?layer=1").text
+    for words in (f"<h2>{card['question']}</h2>", f"<h3>{card['verdict']}</h3>"):
+        assert (first.count(words), other.count(words)) == (1, 0)
+    for text in (first, other):
+        assert f'<meta property="og:title" content="{card["title"]}">' in text
+    picture = client.get(re.findall('og:image" content="(.*?)"', other)[0])
+    assert picture.headers["content-type"] == "image/png"
+    assert struct.unpack(">II", picture.content[16:24]) == (1200, 630)
+    assert len(picture.content) < 100_000
+
+
+def test_a_hostile_host_does_not_leave_its_attribute(client: TestClient) -> None:
+    page = client.get("/", headers={"Host": 'a"><script>alert(1)</script>'}).text
+    assert "alert(1)</script>" not in page
 
 
 def test_the_server_is_ready_when_the_first_page_is_imported(client: TestClient) -> None:

@@ -1,0 +1,98 @@
+"""Makes what links to pages show: a picture, a title, the question and the shipped verdict.
+
+python -m benchmarks.cards: replaces clsviz/ui/pictures by the answers of this machine.
+"""
+
+import io
+import json
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+
+import clsviz
+from clsviz import figures
+from clsviz.experiment import Experiment
+from clsviz.figures.image import DOTS, translate
+from clsviz.jobs.jobs import Job
+from clsviz.jobs.measure import Measured, Prepared, measure
+from clsviz.jobs.worker import IN_PROCESS
+from clsviz.results import anatomy
+from clsviz.results.norms import answer
+from clsviz.results.result import Result
+from clsviz.results.shipped import SHIPPED
+from clsviz.results.typed import Trace, trace, typed
+from clsviz.sources import models, sampling
+from clsviz.store.chunks import Chunks
+from clsviz.store.results import Results
+
+PICTURES = Path(str(clsviz.__file__)).parent / "ui" / "pictures"
+
+WIDTH, HEIGHT, COLOURS = 1200, 630, 64
+
+TITLES = {
+    "norm_vs_length": "Norm vs length",
+    "where_length_lives": "Where length lives",
+    "search": "Does length bend my search?",
+    "compare": "Compare models",
+    "sentence": "Try a sentence",
+    "model": "Inside the model",
+}
+
+
+def main() -> None:
+    """Answer every page's question with its default settings, and write what links show."""
+    PICTURES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as store:
+        answers = {
+            "norm_vs_length": clsviz.measure(store=store),
+            "where_length_lives": clsviz.probe(random_weights=True, store=store),
+            "search": clsviz.search_test(store=store),
+            "compare": clsviz.compare(["minilm", f"{models.UNTRAINED}minilm"], store=store),
+            **of_example(Path(store)),
+        }
+    cards = {}
+    for name, result in answers.items():
+        (PICTURES / f"{name}.png").write_bytes(draw(result))
+        cards[name] = {
+            "title": TITLES[name],
+            "question": result.question,
+            "verdict": result.verdict,
+        }
+        print(f"{name}: {result.question} {result.verdict}")
+    text = json.dumps(cards, indent=1, ensure_ascii=False)
+    (PICTURES / "cards.json").write_text(f"{text}\n", "utf-8")
+
+
+def of_example(store: Path) -> dict[str, Result]:
+    """The answers on the example sentence: its place among the corpus, and the model inside."""
+    experiment, weights, results = Experiment(), models.find("minilm"), Results(store, SHIPPED)
+    tracing, measuring, answering = Job[Trace](), Job[Measured](), Job[Result]()
+    sentence = weights, experiment.precision, anatomy.EXAMPLE
+    list(trace(tracing, *sentence, IN_PROCESS, results))
+    prepared = Prepared(weights, sampling.draw(experiment, store))
+    chunks = Chunks(store, SHIPPED)
+    list(measure(measuring, prepared, experiment, "norms", chunks, IN_PROCESS))
+    assert tracing.result
+    assert measuring.result
+    list(answer(answering, measuring.result, experiment, results))
+    assert answering.result
+    parts = anatomy.dissected(*sentence, IN_PROCESS, results)
+    return {
+        "sentence": typed(tracing.result, answering.result, measuring.result, experiment),
+        "model": anatomy.anatomy(parts, weights, anatomy.EXAMPLE, experiment),
+    }
+
+
+def draw(result: Result) -> bytes:
+    """The picture of a result as a PNG for links."""
+    image = translate(figures.DRAW[result.kind](result))
+    image.set_size_inches(WIDTH / DOTS, HEIGHT / DOTS)
+    drawn, packed = io.BytesIO(), io.BytesIO()
+    image.savefig(drawn, format="png", dpi=DOTS)
+    Image.open(drawn).convert("RGB").quantize(COLOURS).save(packed, "png", optimize=True)
+    return packed.getvalue()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""The guard of a public server: it refuses requests, and adds headers to answers."""
+
+import base64
+import hashlib
+import re
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+import cachetools
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from clsviz import limits
+
+STREAM: Final = "/_stcore/stream"
+UPLOAD: Final = "/_stcore/upload_file/"
+CLOSED: Final = ("/_stcore/metrics", "/_stcore/agent")
+"""Paths of Streamlit: of a session, of an upload, and those that are not for visitors."""
+
+UPLOADS_OF_SESSION: Final = 10
+"""Uploads of the largest size that a session may send: Streamlit keeps them while it lasts."""
+
+FORM_BYTES: Final = 2**14
+"""That the form around an upload has, at most."""
+
+HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+
+_sessions: Counter[str] = Counter()
+"""Open sessions by address."""
+
+_requests: cachetools.TTLCache[tuple[str, int], int] = cachetools.TTLCache(100_000, ttl=120)
+"""Requests by address and minute."""
+
+_uploads: cachetools.TTLCache[str, int] = cachetools.TTLCache(10_000, ttl=24 * 3600)
+"""Bytes that came in uploads, by session."""
+
+
+def is_full() -> bool:
+    """True if the server has as many sessions as it may."""
+    return _sessions.total() >= limits.number("sessions")
+
+
+class Guard:
+    """ASGI middleware. shell: returns the page whose scripts may run."""
+
+    def __init__(self, app: ASGIApp, shell: Callable[[], str]) -> None:
+        self._app = app
+        self._policy = policy(shell())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a request, or answer it with the headers of `HEADERS` and the policy."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        connection = HTTPConnection(scope)
+        refused = refusal(connection)
+        if refused is not None:
+            await _refuse(PlainTextResponse(refused[1], refused[0]), scope, receive, send)
+            return
+        if scope["type"] == "websocket":
+            address = address_of(connection.headers)
+            _sessions[address] += 1
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                _sessions[address] -= 1
+                if not _sessions[address]:
+                    del _sessions[address]
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(
+                    {**HEADERS, "Content-Security-Policy": self._policy}
+                )
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+async def _refuse(response: PlainTextResponse, scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "http":
+        await response(scope, receive, send)
+    elif "websocket.http.response" in scope.get("extensions", {}):
+        await WebSocket(scope, receive, send).send_denial_response(response)
+    else:
+        await WebSocket(scope, receive, send).close(1008)
+
+
+def policy(page: str) -> str:
+    """The Content-Security-Policy of a page, whose own inline scripts may run.
+
+    Components come as blobs, Plotly's WebGL makes functions of text, and React styles elements.
+    """
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digests = [
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts
+    ]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    embedders = " ".join(limits.names("embedders"))
+    return "; ".join(
+        [
+            "default-src 'self'",
+            f"script-src 'self' blob: 'unsafe-eval' {allowed}",
+            "style-src 'self' 'unsafe-inline'",
+            "img-src 'self' data: blob:",
+            "font-src 'self' data:",
+            "worker-src 'self' blob:",
+            "object-src 'none'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            f"frame-ancestors 'self' {embedders}".rstrip(),
+        ]
+    )
+
+
+def address_of(headers: Headers) -> str:
+    """The address of a visitor, as the outermost of our own proxies has it; "" where unknown."""
+    n_proxies = int(limits.number("proxies"))
+    entries = ",".join(headers.getlist("X-Forwarded-For")).split(",")
+    return entries[-n_proxies].strip() if 0 < n_proxies <= len(entries) else ""
+
+
+def is_foreign(headers: Headers) -> bool:
+    """True if a page of another site sends a request."""
+    origin = headers.get("Origin")
+    host = headers.get("Host", "").lower()
+    is_ours = origin is None or origin in limits.names("origins")
+    return not is_ours and (origin or "").lower() not in (f"http://{host}", f"https://{host}")
+
+
+def refusal(connection: HTTPConnection) -> tuple[int, str] | None:
+    """The status and the sentence with which a request is refused, or None."""
+    headers, path = connection.headers, connection.url.path
+    address = address_of(headers)
+    if is_foreign(headers):
+        return 403, "Pages of other sites may not talk to this server."
+    if path.startswith(CLOSED):
+        return 404, "Not found."
+    if address:
+        key = address, int(time.time() // 60)
+        _requests[key] = _requests.get(key, 0) + 1
+        if _requests[key] > limits.number("requests"):
+            return 429, "Too many requests. Try again in a minute."
+    if path.startswith(STREAM):
+        if is_full():
+            return 503, "The server is full. Try again in some minutes."
+        if address and _sessions[address] >= limits.number("address_sessions"):
+            return 429, "Too many sessions of this address. Close some of its pages."
+    if path.startswith(UPLOAD) and connection.scope["method"] in ("PUT", "POST"):
+        return _refusal_of_upload(headers, path.removeprefix(UPLOAD).partition("/")[0])
+    return None
+
+
+def _refusal_of_upload(headers: Headers, session: str) -> tuple[int, str] | None:
+    length = headers.get("Content-Length", "")
+    if not (length.isascii() and length.isdecimal()) or len(length) > 20:
+        return 411, "An upload has a Content-Length."
+    most = limits.number("upload_bytes")
+    if int(length) > most + FORM_BYTES:
+        return 413, f"An upload has at most {most / 1e6:,g} MB."
+    total = _uploads.get(session, 0) + int(length)
+    if total > UPLOADS_OF_SESSION * most:
+        return 413, "Too many uploads of this session. Reload the page."
+    _uploads[session] = total
+    return None

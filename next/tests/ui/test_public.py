@@ -1,0 +1,136 @@
+"""A public server: what a visitor may not have, as the page says it."""
+
+import time
+from pathlib import Path
+
+import pytest
+from ui.conftest import SMALL, Runner, Visit, is_done, redraw
+
+from clsviz import limits
+from clsviz.experiment import Experiment
+from clsviz.jobs.jobs import Job, Steps
+from clsviz.ui import public, server
+
+
+@pytest.fixture(autouse=True)
+def is_public(
+    monkeypatch: pytest.MonkeyPatch, runner: Runner, tiny_model: Path, corpus_file: Path
+) -> None:
+    """In public mode, where the tiny model and its corpus are listed."""
+    monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
+    monkeypatch.setenv("CLSVIZ_LIMIT_MODELS", f"minilm, {tiny_model}, owner/name")
+    monkeypatch.setenv("CLSVIZ_LIMIT_CORPORA", f"python-docs, {corpus_file}")
+
+
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        ({"model": "google-bert/bert-base-uncased"}, "which this server does not measure"),
+        ({"model": "untrained: google-bert/bert-base-uncased"}, "does not measure"),
+        ({"model": "/etc"}, "“/etc”, which this server does not measure"),
+        ({"corpus": "owner/data"}, "“owner/data”, which this server does not measure"),
+        ({"corpus": "/etc/passwd"}, "does not measure"),
+        ({"corpus": "./upload-/../etc/passwd"}, "does not measure"),
+        ({"sample_size": "20001"}, "at most 20,000 sentences"),
+        ({"sample_size": "all"}, "sample_size is all, and this server"),
+    ],
+)
+def test_what_a_server_does_not_measure_is_refused_in_a_sentence(
+    visit: Visit, runner: Runner, link: dict[str, str], words: str
+) -> None:
+    page = visit(**link)
+    [error] = page.error
+    assert words in error.value.replace("\\", "").replace("\N{WORD JOINER}", "")
+    assert not page.header
+    assert runner.n_loads == 0
+
+
+def test_what_is_listed_is_measured(visit: Visit) -> None:
+    assert redraw(visit(**SMALL), is_done).header
+
+
+@pytest.mark.parametrize(
+    "model", ["minilm", "untrained:minilm", "owner/name@main", "untrained: owner/name"]
+)
+def test_a_listed_model_has_all_its_revisions_and_random_weights(model: str) -> None:
+    public.check_names(model, "upload-0123456789")
+
+
+def test_nobody_is_at_the_machine_of_a_public_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = type("Context", (), {"ip_address": None, "headers": {"Host": "localhost:8501"}})
+    monkeypatch.setattr("streamlit.context", context)
+    assert not server.is_at_this_machine()
+    monkeypatch.setenv("CLSVIZ_PUBLIC", "0")
+    assert server.is_at_this_machine()
+    for host in ("evil.org", "localhost.evil.org", "", "[::1"):
+        context.headers = {"Host": host}
+        assert not server.is_at_this_machine(), host
+
+
+def test_who_redraws_too_often_waits(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = redraw(visit(**SMALL), is_done)
+    monkeypatch.setenv("CLSVIZ_LIMIT_REDRAWS", "1")
+    assert "Wait a minute" in page.run().error[0].value
+    monkeypatch.setenv("CLSVIZ_LIMIT_REDRAWS", "1000")
+    assert not page.run().error
+
+
+def endless(job: Job[int]) -> Steps:
+    while True:
+        job.result = (job.result or 0) + 1
+        time.sleep(0.01)
+        yield
+
+
+def ended(job: Job[int]) -> bool:
+    end = time.monotonic() + 20
+    while job.is_active and time.monotonic() < end:
+        time.sleep(0.01)
+    return not job.is_active
+
+
+def test_a_job_has_so_much_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLSVIZ_LIMIT_JOB_SECONDS", "0")
+    job = public.LimitedJobs("test").ask("key", endless, "session")
+    assert ended(job)
+    assert "Choose a smaller sample" in str(job.error)
+
+
+def test_one_job_too_many_ends_the_first_of_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLSVIZ_LIMIT_JOBS", "2")
+    jobs = public.LimitedJobs("test")
+    first, second, third = (jobs.ask(n, endless, "one") for n in range(3))
+    other = jobs.ask(1, endless, "other")
+    assert other is second
+    assert ended(first)
+    assert second.is_active
+    jobs.ask(3, endless, "one")
+    assert not ended_soon(second)
+    assert second.has_left("one")
+    for job, session in ((third, "one"), (second, "other")):
+        job.leave(session)
+
+
+def ended_soon(job: Job[int]) -> bool:
+    time.sleep(0.1)
+    return not job.is_active
+
+
+def test_a_job_ends_after_the_last_session_that_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(public, "GRACE_SECONDS", 0.1)
+    jobs = public.LimitedJobs("test")
+    job = jobs.ask("key", endless, "one")
+    jobs.ask("key", endless, "two")
+    jobs.disconnect("one")
+    assert not ended_soon(job)
+    time.sleep(0.1)
+    assert job.is_active
+    jobs.disconnect("two")
+    assert ended(job)
+
+
+def test_a_search_of_an_upload_is_bounded() -> None:
+    shipped = Experiment(corpus="python-api", sample_size="all")
+    upload = Experiment(corpus="upload-0123456789", sample_size="all")
+    most = limits.LIMITS["sample_size"].default
+    assert [public.bounded(one).sample_size for one in (shipped, upload)] == ["all", most]
