@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from clsviz.errors import CorpusError, SettingError, quote
 from clsviz.progress import Progress, silent
-from clsviz.sources.tables import LONE_SURROGATE
+from clsviz.sources.tables import half_character
 
 INDEX: Final = "index"
 """The column of a corpus with the index of each text; another one of this name is left out."""
@@ -108,10 +108,9 @@ def _strings(name: str, values: list[Any]) -> pa.Array:
     """Values as large_string if they are texts, else as string; texts alone must be texts."""
     try:
         return pa.array(values, pa.large_string(), from_pandas=True)
-    except UnicodeEncodeError:
-        is_half = [isinstance(v, str) and LONE_SURROGATE.search(v) is not None for v in values]
-        reason = f"Text {is_half.index(True):,}, from 0, holds half a character, a lone surrogate."
-        raise CorpusError(reason, "Write the other half too, or leave it out.") from None
+    except UnicodeEncodeError as error:
+        at = [isinstance(value, str) and value == error.object for value in values].index(True)
+        raise half_character(f"Text {at:,}, from 0,", error) from None
     except (pa.ArrowException, TypeError):
         if name:
             return pa.array(

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -30,8 +29,6 @@ MOST_EXAMPLES: Final = 3
 
 LARGEST_DOCUMENT: Final = 512 * 2**20
 """Characters of a JSON value over many lines, which is in memory as one."""
-
-LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 KNOWN_NAMES: Final = (
     *("text", "sentence", "content", "premise", "document", "review", "comment", "body"),
@@ -241,20 +238,28 @@ class Json:
 
     def batches(self, doubts: Counter[str], progress: Progress = silent) -> Iterator[pa.Table]:
         """The rows; strings are in a column without a name."""
-        rows = itertools.chain.from_iterable(self._rows(progress))
-        while some := list(itertools.islice(rows, BATCH_ROWS)):
-            names = dict.fromkeys(itertools.chain.from_iterable(some))
-            yield pa.table({name: _texts([row.get(name) for row in some]) for name in names})
+        values = self._values(progress)
+        while some := list(itertools.islice(values, BATCH_ROWS)):
+            rows = [self._row(place, value) for place, value in some]
+            names = dict.fromkeys(itertools.chain.from_iterable(rows))
+            try:
+                table = pa.table({name: _texts([row.get(name) for row in rows]) for name in names})
+            except UnicodeEncodeError as error:
+                places = [place for place, _ in some]
+                at = [error.object in (*row, *row.values()) for row in rows].index(True)
+                raise half_character(f"{places[at]} of {quote(self.text.name)}", error) from None
+            yield table
 
-    def _rows(self, progress: Progress) -> Iterator[list[dict[str, Any]]]:
+    def _values(self, progress: Progress) -> Iterator[tuple[str, Any]]:
+        """The values, each with its place."""
+        lines = itertools.chain.from_iterable(self.text.lines(progress))
         if self._is_one_value():
-            yield self._document()
-            return
-        n_lines = 0
-        for lines in self.text.lines(progress):
-            filled = ((n, line) for n, line in enumerate(lines, n_lines + 1) if line.strip())
-            yield [self._row(self._value(line, n), f"Line {n:,}") for n, line in filled]
-            n_lines += len(lines)
+            values = enumerate(self._document("".join(lines)), 1)
+            yield from ((f"Value {n:,}", value) for n, value in values)
+        else:
+            for n, line in enumerate(lines, 1):
+                if line.strip():
+                    yield f"Line {n:,}", self._value(line, n)
 
     def _is_one_value(self) -> bool:
         """True if no line but the last ends a value."""
@@ -262,8 +267,8 @@ class Json:
         first, *others = itertools.islice(filter(str.strip, map(str.strip, lines)), 2)
         return not others or first[0] == "[" or (first[0] == "{" and first[-1] != "}")
 
-    def _document(self) -> list[dict[str, Any]]:
-        document = "".join(itertools.chain.from_iterable(self.text.lines()))
+    def _document(self, document: str) -> list[Any]:
+        """The values in an array, in an object of columns, or the only one."""
         if len(document) > LARGEST_DOCUMENT:
             reason = f"{quote(self.text.name)} is a value of over {LARGEST_DOCUMENT >> 20} MB."
             raise CorpusError(reason, "Write it as JSON lines: an object a line.")
@@ -272,9 +277,8 @@ class Json:
             columns = list(content.values())
             if columns and all(isinstance(column, list) for column in columns):
                 rows = itertools.zip_longest(*columns)
-                content = [dict(zip(content, row, strict=True)) for row in rows]
-        values = content if isinstance(content, list) else [content]
-        return [self._row(value, f"Value {n:,}") for n, value in enumerate(values, 1)]
+                return [dict(zip(content, row, strict=True)) for row in rows]
+        return content if isinstance(content, list) else [content]
 
     def _value(self, text: str, line: int) -> Any:
         """The value of a JSON text that begins at a line."""
@@ -291,17 +295,19 @@ class Json:
             cause, remedy = "holds a number of too many digits", "Write it as a string."
         raise CorpusError(f"Line {place:,} of {quote(self.text.name)} {cause}.", remedy)
 
-    def _row(self, value: Any, place: str) -> dict[str, Any]:
-        row: Any = {"": value} if isinstance(value, str) else value
-        if not isinstance(row, dict):
+    def _row(self, place: str, value: Any) -> dict[str, Any]:
+        if isinstance(value, str):
+            return {"": value}
+        if not isinstance(value, dict):
             reason = f"{place} of {quote(self.text.name)} is neither an object nor a string."
             raise CorpusError(reason, 'Write an object a line, as {"text": "…"}.')
-        for text in itertools.chain.from_iterable(row.items()):
-            if isinstance(text, str) and (half := LONE_SURROGATE.search(text)):
-                cause = f"half a character, a lone surrogate (\\u{ord(half[0]):x})"
-                reason = f"{place} of {quote(self.text.name)} holds {cause}."
-                raise CorpusError(reason, "Write the other half too, or leave it out.")
-        return row
+        return value
+
+
+def half_character(place: str, error: UnicodeEncodeError) -> CorpusError:
+    """The error for a text that cannot be written as UTF-8."""
+    cause = f"half a character, a lone surrogate (\\u{ord(error.object[error.start]):x})"
+    return CorpusError(f"{place} holds {cause}.", "Write the other half too, or leave it out.")
 
 
 def _texts(values: list[Any]) -> pa.Array:
@@ -321,39 +327,42 @@ class Parquet:
 
     def batches(self, doubts: Counter[str], progress: Progress = silent) -> Iterator[pa.Table]:
         """The rows; raises CorpusError where the file is damaged, or holds too much."""
+        size = text_files.check_file(self.path).st_size
         try:
-            yield from self._batches(progress)
+            schema = pq.read_schema(self.path)
+            texts = [field.name for field in schema if is_text(field.type)]
+            names = [
+                field.name for field in schema if is_text(field.type) or _is_scalar(field.type)
+            ]
+            options = {
+                "read_dictionary": texts,
+                "page_checksum_verification": True,
+                "pre_buffer": False,
+            }
+            with pq.ParquetFile(self.path, **options) as file:
+                groups = map(file.metadata.row_group, range(file.num_row_groups))
+                text_files.check_size(
+                    sum(group.total_byte_size for group in groups), size, self.name
+                )
+                n_bytes = n_rows = 0
+                for batch in file.iter_batches(BATCH_ROWS, columns=names):
+                    # A text that repeats is stored once, so that a small file may hold any number.
+                    n_unpacked = sum(map(_n_bytes, batch.columns))
+                    n_bytes += n_unpacked
+                    text_files.check_size(n_bytes, size, self.name)
+                    n_rows += len(batch)
+                    progress(n_rows, file.metadata.num_rows, "rows")
+                    step = max(
+                        1, len(batch) * BATCH_CHARACTERS // max(BATCH_CHARACTERS, n_unpacked)
+                    )
+                    for start in range(0, len(batch), step):
+                        yield _unpacked(batch.slice(start, step), names)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             if isinstance(error, OSError) and error.errno:
                 raise text_files.unreadable(self.name, error) from None
             cause = quote(str(error).partition("\n")[0])
             reason = f"{quote(self.name)} is not a Parquet file, or a damaged one ({cause})."
             raise CorpusError(reason, "Write or copy it again.") from None
-
-    def _batches(self, progress: Progress) -> Iterator[pa.Table]:
-        size = text_files.check_file(self.path).st_size
-        schema = pq.read_schema(self.path)
-        texts = [field.name for field in schema if is_text(field.type)]
-        names = [field.name for field in schema if is_text(field.type) or _is_scalar(field.type)]
-        options = {
-            "read_dictionary": texts,
-            "page_checksum_verification": True,
-            "pre_buffer": False,
-        }
-        with pq.ParquetFile(self.path, **options) as file:
-            groups = map(file.metadata.row_group, range(file.num_row_groups))
-            text_files.check_size(sum(group.total_byte_size for group in groups), size, self.name)
-            n_bytes = n_rows = 0
-            for batch in file.iter_batches(BATCH_ROWS, columns=names):
-                # A text that repeats is stored once, so that a small file may hold any number.
-                n_unpacked = sum(map(_n_bytes, batch.columns))
-                n_bytes += n_unpacked
-                text_files.check_size(n_bytes, size, self.name)
-                n_rows += len(batch)
-                progress(n_rows, file.metadata.num_rows, "rows")
-                step = max(1, len(batch) * BATCH_CHARACTERS // max(BATCH_CHARACTERS, n_unpacked))
-                for start in range(0, len(batch), step):
-                    yield _unpacked(batch.slice(start, step), names)
 
 
 def is_text(kind: pa.DataType) -> bool:
