@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -144,7 +144,9 @@ def fetch(
     with contextlib.suppress(ModelError, StopIteration):
         root = next(Path(path).parent for path in (pipeline, config) if isinstance(path, str))
         folder = root / nested_path(root)
-        check_files(folder, name, is_untrained)
+        setting_files(folder, name)
+        if not is_untrained:
+            weight_files(folder, name)
         if pipeline is not None:  # another program may not have looked for one
             return folder
     try:
@@ -160,12 +162,7 @@ def download(
 ) -> Path:
     """Downloads a model into the Hub's cache, and returns its folder there."""
     sizes = hub.open_repository(name, "model", revision, patience).sizes
-
-    def load(paths: Sequence[str]) -> Path:
-        n_bytes = sum(sizes.get(path, 0) for path in paths)
-        with hub.reporting(name, "model", revision):
-            return load_files(name, revision, paths, n_bytes, progress, patience)
-
+    load = functools.partial(load_files, name, revision, sizes, progress, patience)
     below = Path()
     steps = [path for path in sizes if path == PROMPTS or path.endswith("/config.json")]
     with contextlib.suppress(ModelError):  # where there is no pipeline, the cache notes it
@@ -197,14 +194,15 @@ class Arrivals(tqdm):  # type: ignore[type-arg]
 def load_files(
     name: str,
     revision: str,
-    paths: Sequence[str],
-    n_bytes: int,
+    sizes: Mapping[str, int],
     progress: Progress,
     patience: float,
+    paths: Sequence[str],
 ) -> Path:
     """Downloads files of one folder into the Hub's cache, and returns the folder there."""
     from huggingface_hub import hf_hub_download
 
+    n_bytes = sum(sizes.get(path, 0) for path in paths)
     n_arrived, total = 0, max(1, round(n_bytes / 10**6))
 
     def check() -> None:
@@ -217,7 +215,7 @@ def load_files(
         check()
 
     bar: Any = functools.partial(Arrivals, arrive)
-    with hub.watching(patience, check) as renew:
+    with hub.reporting(name, "model", revision), hub.watching(patience, check) as renew:
         for path in paths:
             file = hf_hub_download(name, path, revision=revision or None, tqdm_class=bar)
     return Path(file).parent
@@ -272,13 +270,6 @@ def check_encoder(path: Path, name: str) -> None:
         raise ModelError(f"{quote(name)} is an encoder-decoder.", ANOTHER)
     if config.get("is_decoder") or any(map(DECODER.match, names)):
         raise ModelError(f"{quote(name)} is a decoder.", ANOTHER)
-
-
-def check_files(folder: Path, name: str, is_untrained: bool) -> None:
-    """Raises ModelError where a file of a model is missing or damaged."""
-    setting_files(folder, name)
-    if not is_untrained:
-        weight_files(folder, name)
 
 
 def weight_files(folder: Path, name: str) -> list[Path]:

@@ -118,12 +118,12 @@ def find(
     if task == "titles" or titles or (likely and not task):
         return _of_titles(corpus, titles or likely, experiment)
     whole = corpus.table["sentence"].to_pylist()
-    if task == "cloze" or (not task and corpus.reading.segmentation == "paragraphs"):
+    is_cloze = task == "cloze" or (not task and corpus.reading.segmentation == "paragraphs")
+    pairs = [] if is_cloze else _halves(whole)
+    is_book = not task and not corpus.reading.column and len(pairs) < FEWEST  # or lines of one
+    if is_cloze or is_book:
         return _of_pairs("cloze", corpus, _windows(whole, experiment.seed), experiment)
-    halves = _halves(whole)
-    if not task and not corpus.reading.column and len(halves) < FEWEST:  # lines of a book
-        return _of_pairs("cloze", corpus, _windows(whole, experiment.seed), experiment)
-    return _of_pairs("halves", corpus, halves, experiment)
+    return _of_pairs("halves", corpus, pairs, experiment)
 
 
 def _whole_texts(
