@@ -60,11 +60,12 @@ PICTURES: Final = files("clsviz") / "ui" / "pictures"
 """A picture of every page, and cards.json; `python -m benchmarks.cards` makes them."""
 
 FIRST_STYLE: Final = """
-#first-words { position: fixed; inset: 0 0 0 min(300px, 100vw - 100%); padding: 3.5rem 5rem;
+#first-words { position: fixed; z-index: 999991; inset: 0 0 0 300px; padding: 0.75rem 5rem;
   font-family: "Source Sans", sans-serif; background: #fff; color: #31333f; pointer-events: none;
   animation: leave 0s 20s forwards; }
-#first-words h2 { font-size: 1.45rem; font-weight: 600; margin: 0 0 1rem; }
-#first-words h3 { font-size: 1.2rem; font-weight: 600; margin: 0; }
+#first-words * { font-weight: 600; line-height: 1.2; margin: 0 0 4px; }
+#first-words h2 { font-size: 1.45rem; }
+#first-words h3 { font-size: 1.2rem; }
 @media (prefers-color-scheme: dark) { #first-words { background: #0e1117; color: #fafafa; } }
 @media (max-width: 768px) { #first-words { inset: 0; padding: 3.5rem 1rem; } }
 @keyframes leave { to { visibility: hidden; } }
@@ -166,7 +167,7 @@ def page_of(path: str, root: str, is_default: bool) -> str:
 
 async def get_page(request: Request) -> Response:
     """Answer with the page that Streamlit fills."""
-    if limits.is_public() and is_full():
+    if is_full():
         text = "The server is full. Try again in some minutes."
         return PlainTextResponse(text, 503, headers={"Retry-After": "60"})
     path, is_default = request.url.path.strip("/"), not request.url.query

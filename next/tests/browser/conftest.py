@@ -39,8 +39,12 @@ Visit = Callable[..., Page]
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server that ends with the tests; its log must have no traceback."""
-    folder = tmp_path_factory.mktemp("server")
+    """The address of a server that ends with the tests."""
+    yield from serve(tmp_path_factory.mktemp("server"), {})
+
+
+def serve(folder: Path, variables: dict[str, str]) -> Iterator[str]:
+    """The address of a server with variables of its environment; its log has no traceback."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     options = [f"--server.port={port}", "--server.address=127.0.0.1", "--server.headless=true"]
@@ -49,6 +53,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "CLSVIZ_STORE": str(folder / "store"),
         "HF_HUB_OFFLINE": "1",
         "HF_HOME": str(folder / "hub"),
+        **variables,
     }
     with open(folder / "log", "wb") as log:
         process = subprocess.Popen(
