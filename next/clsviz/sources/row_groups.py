@@ -11,7 +11,6 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from clsviz.errors import CorpusError
@@ -167,10 +166,7 @@ class Files:
         with self._open(group.path) as file:
             table = pq.ParquetFile(file, metadata=footer, read_dictionary=[column], **options)
             values = table.read_row_group(group.number, columns=[column])[column]
-        for chunk in values.chunks:
-            if isinstance(chunk, pa.DictionaryArray):  # a text stored once may be in all rows
-                lengths = pc.binary_length(chunk.dictionary).take(chunk.indices)
-                self._check_size(pc.sum(lengths).as_py() or 0)
+        self._check_size(sum(map(tables.n_bytes, values.chunks)))
         texts = values.cast(pa.large_string())
         texts.validate(full=True)
         return texts

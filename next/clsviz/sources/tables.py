@@ -344,12 +344,12 @@ class Parquet:
                 text_files.check_size(
                     sum(group.total_byte_size for group in groups), size, self.name
                 )
-                n_bytes = n_rows = 0
+                n_all = n_rows = 0
                 for batch in file.iter_batches(BATCH_ROWS, columns=names):
                     # A text that repeats is stored once, so that a small file may hold any number.
-                    n_unpacked = sum(map(_n_bytes, batch.columns))
-                    n_bytes += n_unpacked
-                    text_files.check_size(n_bytes, size, self.name)
+                    n_unpacked = sum(map(n_bytes, batch.columns))
+                    n_all += n_unpacked
+                    text_files.check_size(n_all, size, self.name)
                     n_rows += len(batch)
                     progress(n_rows, file.metadata.num_rows, "rows")
                     step = max(
@@ -380,7 +380,7 @@ def _is_scalar(kind: pa.DataType) -> bool:
     return any(is_a(kind) for is_a in (*numbers, types.is_date, types.is_timestamp))
 
 
-def _n_bytes(values: pa.Array) -> int:
+def n_bytes(values: pa.Array) -> int:
     """Size of values, where those that are stored once count as often as they occur."""
     if not pa.types.is_dictionary(values.type):
         return int(values.nbytes)

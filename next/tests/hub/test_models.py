@@ -162,8 +162,9 @@ def test_weights_of_a_decoder_are_not_downloaded(hub: Standin, run: Run, name: s
     ["https://huggingface.co/a/b", "a/b/c", "a b", "a/b@", "untrained:", "a\\b", "a;b"],
 )
 def test_odd_names_are_refused_without_asking(hub: Standin, run: Run, name: str) -> None:
-    with pytest.raises(ModelError, match="cannot be the name"):
+    with pytest.raises(ModelError, match="cannot be the name") as refused:
         run(client.find, name)
+    assert f"“{name.removeprefix('untrained:')}”" in str(refused.value)  # as it was typed
     assert not hub.requests
 
 
