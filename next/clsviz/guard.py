@@ -64,7 +64,11 @@ class Guard:
         connection = HTTPConnection(scope)
         refused = refusal(connection)
         if refused is not None:
-            await _refuse(PlainTextResponse(refused[1], refused[0]), scope, receive, send)
+            status, sentence = refused
+            if scope["type"] == "http":
+                await PlainTextResponse(sentence, status)(scope, receive, send)
+            else:  # a browser hears of a status alone: 403
+                await WebSocket(scope, receive, send).close(1008, sentence)
             return
         if scope["type"] == "websocket":
             address = address_of(connection.headers)
@@ -85,15 +89,6 @@ class Guard:
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
-
-
-async def _refuse(response: PlainTextResponse, scope: Scope, receive: Receive, send: Send) -> None:
-    if scope["type"] == "http":
-        await response(scope, receive, send)
-    elif "websocket.http.response" in scope.get("extensions", {}):
-        await WebSocket(scope, receive, send).send_denial_response(response)
-    else:
-        await WebSocket(scope, receive, send).close(1008)
 
 
 def policy(page: str) -> str:
@@ -141,6 +136,7 @@ def is_foreign(headers: Headers) -> bool:
 def refusal(connection: HTTPConnection) -> tuple[int, str] | None:
     """The status and the sentence with which a request is refused, or None."""
     headers, path = connection.headers, connection.url.path
+    path = path[max(path.find("/_stcore/"), 0) :]  # the server may stand below another path
     address = address_of(headers)
     if is_foreign(headers):
         return 403, "Pages of other sites may not talk to this server."

@@ -9,7 +9,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
-from starlette.testclient import TestClient, WebSocketDenialResponse
+from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from clsviz import guard, limits
@@ -50,7 +50,7 @@ def is_connected(client: TestClient, **headers: str) -> bool:
     try:
         with client.websocket_connect("/_stcore/stream", headers=headers) as socket:
             socket.send_text("")
-    except (WebSocketDenialResponse, WebSocketDisconnect):
+    except WebSocketDisconnect:
         return False
     return True
 
