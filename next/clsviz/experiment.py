@@ -156,4 +156,6 @@ def _check_number(name: str, value: object) -> None:
         raise SettingError(f"{name} is {quote(value)}.", "Choose a whole number.")
     low, high = RANGES[name]
     if not low <= value <= high:
-        raise SettingError(f"{name} is {value:,}.", f"Choose a number from {low:,} to {high:,}.")
+        raise SettingError(
+            f"{name} is {quote(value)}.", f"Choose a number from {low:,} to {high:,}."
+        )

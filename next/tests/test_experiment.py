@@ -29,7 +29,7 @@ def test_a_link_says_all_settings(values: dict) -> None:
     ("name", "text", "reason"),
     [
         ("layer", "first", "layer is “first”. Write a whole number."),
-        ("layer", "-1", "layer is -1. Choose a number from 0 to 999."),
+        ("layer", "-1", "layer is “-1”. Choose a number from 0 to 999."),
         ("sample_size", "1", "sample_size is 1."),
         ("sample_size", "5000.0", "sample_size is “5000.0”."),
         ("length_cutoff", "1", "length_cutoff is 1."),

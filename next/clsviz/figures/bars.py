@@ -4,25 +4,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from clsviz.figures.style import (
-    LINE,
-    OTHER,
-    OWN,
-    POINTS,
-    SUMMARY,
-    Label,
-    annotations,
-    axis,
-    layout,
-)
+from clsviz.figures.style import COLOURS, SUMMARY, Label, annotations, axis, layout
 from clsviz.results.numbers import percent, times
 from clsviz.results.result import Result
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-
-COLOURS: Final = (LINE, POINTS, SUMMARY, OWN, OTHER)
-"""Of the lines; the first is the one that the result is about."""
 
 LEAST: Final = 0.02
 """A smaller exposure is drawn there: 0 has no place on a logarithmic axis."""
@@ -105,16 +92,29 @@ def _exposure(line: Mapping[str, Any], colour: str, names: Sequence[str]) -> Tra
         ends = f" ({interval[0]:.2g} to {interval[1]:.2g})" if interval else ""
         notes.append(f"{line['name']}, {name}: {share}{ends}")
     heights = [None if value is None else _log(value) for value in line["exposure"]]
+    return _line(line["name"], heights, notes, colour, size=7)
+
+
+def _recall(line: Mapping[str, Any], colour: str) -> Trace:
+    notes = [f"{line['name']}: recall {percent(share or 0)}" for share in line["recall"]]
+    recall = _line(line["name"], line["recall"], notes, colour, size=5)
+    return recall | {"xaxis": "x2", "yaxis": "y2"}
+
+
+def _line(
+    name: str, heights: Sequence[float | None], notes: list[str], colour: str, size: int
+) -> Trace:
+    """A point for each fifth."""
     return {
         "type": "scatter",
         "mode": "lines+markers",
-        "name": line["name"],
+        "name": name,
         "x": list(range(5)),
-        "y": heights,
+        "y": list(heights),
         "text": notes,
         "hovertemplate": "%{text}<extra></extra>",
         "line": {"color": colour, "width": 2},
-        "marker": {"color": colour, "size": 7},
+        "marker": {"color": colour, "size": size},
     }
 
 
@@ -128,22 +128,6 @@ def _intervals(line: Mapping[str, Any], colour: str) -> Trace:
             y += [_log(interval[0]), _log(interval[1]), None]
     look = {"color": colour, "width": 1}
     return {"type": "scatter", "mode": "lines", "hoverinfo": "skip", "x": x, "y": y, "line": look}
-
-
-def _recall(line: Mapping[str, Any], colour: str) -> Trace:
-    notes = [f"{line['name']}: recall {percent(share or 0)}" for share in line["recall"]]
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "xaxis": "x2",
-        "yaxis": "y2",
-        "x": list(range(5)),
-        "y": list(line["recall"]),
-        "text": notes,
-        "hovertemplate": "%{text}<extra></extra>",
-        "line": {"color": colour, "width": 2},
-        "marker": {"color": colour, "size": 5},
-    }
 
 
 def _fair(fair: Sequence[float], xs: Sequence[float]) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from clsviz.figures.style import (
     SUMMARY,
     Label,
     annotations,
+    area,
     axis,
     layout,
 )
@@ -111,13 +112,8 @@ def _band(rows: "pd.DataFrame") -> list[Trace]:
     rows = rows[np.isfinite(rows["random_low"])]
     if rows.empty:
         return []
-    x, low, high = (
-        rows[column].to_numpy(np.float32) for column in ("layer", "random_low", "random_high")
-    )
-    area = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]])}
-    look = {"fill": "toself", "fillcolor": SUMMARY, "opacity": 0.25, "line": {"width": 0}}
-    names = {"name": "random weights", "hoverinfo": "skip"}
-    return [{"type": "scatter", "mode": "lines", **names, **area, **look}]
+    band = rows["layer"], rows["random_low"], rows["random_high"]
+    return [area("random weights", *band, SUMMARY, 0.25)]
 
 
 def _label(trace: Trace, above: float, last: int) -> Label:

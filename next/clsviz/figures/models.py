@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from clsviz.figures.bars import COLOURS
-from clsviz.figures.style import TEXT, axis, escape, layout
+from clsviz.figures.style import COLOURS, axis, escape, layout, note
 from clsviz.results.numbers import FORMS
 from clsviz.results.result import Result
 
@@ -44,56 +43,50 @@ def models(result: Result) -> "go.Figure":
     columns = [column for column in PANELS if table[column].notna().any()]
     width = (1 + GAP) / max(len(columns), 1)
     data: list[Trace] = []
-    labels = [
-        _label(escape(name), "x domain", 0, row - ABOVE, "left", _colour(row), weight="bold")
-        for row, name in enumerate(names)
-    ]
+    notes: list[Trace] = []
     axes: dict[str, Any] = {}
+    for row, name in enumerate(names):
+        label = note(escape(name), xref="x domain", x=0, y=row - ABOVE, xanchor="left")
+        notes.append(label | {"font": {"color": _colour(row), "weight": "bold"}})
     for place, column in enumerate(columns):
         number = str(place + 1) if place else ""
         unit = str(table["unit"].iloc[0])
         form = unit if column == "last_probe_error" else "percent"
         high = float(np.nanmax(table[[column, f"{column}_high"]].to_numpy(np.float64)))
+        axes[f"xaxis{number}"] = axis(
+            range=[-0.04 * high, 1.1 * high or 1.0],
+            domain=[place * width, (place + 1) * width - GAP],
+            anchor=f"y{number}",
+            tickformat=".0%" if form == "percent" else "",
+            nticks=3,
+            tickangle=0,
+            showgrid=True,
+            fixedrange=True,
+        )
+        axes[f"yaxis{number}"] = axis(
+            range=[len(names) - 0.4, -TOP - 0.35],
+            anchor=f"x{number}",
+            tickvals=[],
+            ticktext=[],
+            fixedrange=True,
+        )
         title = PANELS[column].format(unit=unit)
-        labels.append(_label(title, f"x{number} domain", 0, -TOP, "left", TEXT, f"y{number}"))
-        domain = [place * width, (place + 1) * width - GAP]
-        ends: dict[str, Any] = {
-            "range": [-0.04 * high, 1.1 * high or 1.0],
-            "domain": domain,
-            "nticks": 3,
-            "tickangle": 0,
-        }
-        look: dict[str, Any] = {"tickformat": ".0%" if form == "percent" else "", "showgrid": True}
-        axes[f"xaxis{number}"] = axis("", **ends, **look, fixedrange=True, anchor=f"y{number}")
-        rows: dict[str, Any] = {
-            "range": [len(names) - 0.4, -TOP - 0.35],
-            "tickvals": [],
-            "ticktext": [],
-        }
-        axes[f"yaxis{number}"] = axis("", **rows, fixedrange=True, anchor=f"x{number}")
+        refs = {"xref": f"x{number} domain", "yref": f"y{number}"}
+        notes.append(note(title, **refs, x=0, y=-TOP, xanchor="left", align="left"))
         for row, name in enumerate(names):
-            value, low, upper = (float(table[f"{column}{end}"].iloc[row]) for end in ENDS)
-            data += _point(name, row, (value, low, upper), form, number)
-            is_known = bool(np.isfinite(value))
-            text = FORMS[form](value).removesuffix(f" {unit}") if is_known else "undefined"
-            at = value if is_known else 0.0
-            side = "left" if at < 0.15 * high else "right" if at > 0.85 * high else "center"
-            labels.append(
-                _label(text, f"x{number}", at, row + BELOW, side, _colour(row), f"y{number}")
-            )
-    return go.Figure(data, layout(**axes, annotations=labels, dragmode=False))
+            numbers = [float(table[f"{column}{end}"].iloc[row]) for end in ENDS]
+            if np.isfinite(numbers[0]):
+                data += _point(name, row, numbers, form, number)
+            notes.append(_number(row, numbers[0], high, form, number))
+    return go.Figure(data, layout(**axes, annotations=notes, dragmode=False))
 
 
-def _point(
-    name: str, row: int, numbers: tuple[float, float, float], form: str, number: str
-) -> list[Trace]:
+def _point(name: str, row: int, numbers: list[float], form: str, number: str) -> list[Trace]:
     """An interval and its point; the label under the pointer has the numbers."""
     value, low, high = numbers
     write, colour = FORMS[form], _colour(row)
     axes = {"type": "scatter", "xaxis": f"x{number}", "yaxis": f"y{number}"}
     ends = f" ({write(low)} to {write(high)})" if np.isfinite([low, high]).all() else ""
-    if not np.isfinite(value):
-        return []
     marker = {"color": colour, "size": 11}
     point = {"x": [value], "y": [row], "customdata": [row], "mode": "markers", "marker": marker}
     text = {"text": [f"{escape(name)}<br><b>{write(value)}</b>{ends}"]}
@@ -104,21 +97,15 @@ def _point(
     ]
 
 
+def _number(row: int, value: float, high: float, form: str, number: str) -> Trace:
+    """The number of a point below it, within the panel."""
+    is_known = bool(np.isfinite(value))
+    text = FORMS[form](value).removesuffix(f" {form}") if is_known else "undefined"
+    at = value if is_known else 0.0
+    side = "left" if at < 0.15 * high else "right" if at > 0.85 * high else "center"
+    place = {"xref": f"x{number}", "yref": f"y{number}", "x": at, "y": row + BELOW}
+    return note(text, _colour(row), **place, xanchor=side)
+
+
 def _colour(row: int) -> str:
     return COLOURS[row % len(COLOURS)]
-
-
-def _label(
-    text: str, xref: str, x: float, y: float, side: str, colour: str, yref: str = "y", **font: Any
-) -> dict[str, Any]:
-    return {
-        "text": text,
-        "xref": xref,
-        "yref": yref,
-        "x": x,
-        "y": y,
-        "xanchor": side,
-        "align": side,
-        "showarrow": False,
-        "font": {"color": colour, **font},
-    }

@@ -7,17 +7,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.figures.style import (
-    BACKGROUND,
-    LABEL_SIZE,
     LINE,
-    OWN,
     POINTS,
     SEQUENCE,
+    STAR,
     SUMMARY,
     TEXT,
     Label,
     annotations,
+    area,
     axis,
+    corner,
     ends,
     hover_label,
     layout,
@@ -71,18 +71,18 @@ def norms(result: Result) -> "go.Figure":
     axes = picture.get("labels", {})
     data = [
         *([_density(lengths, norms, xs, ys)] if is_dense else []),
-        *_band(picture.get("bands"), "5–95%", SUMMARY, 0.1),
+        *_band("5–95%", picture.get("bands"), SUMMARY, 0.1),
         _cloud(result, rows[points], lengths[points], norms[points]),
-        *_band(picture.get("line_band"), "95% interval of the line", LINE, 0.2),
+        *_band("95% interval of the line", picture.get("line_band"), LINE, 0.2),
         *lines,
         *_stars(typed),
-        *_marginals(lengths, norms),
+        *(_marginals(lengths, norms) if len(rows) else []),
     ]
     is_rising = (result.fact("slope") or 0) > 0
     named = annotations(_names(typed, xs[1]), xs, ys) + _key(lines, is_rising)
     if is_dense:
         note = f"{counted(len(rows))} by cell, and {FEW_POINTS:,} of them as points"
-        named.append(_corner(note, is_left=True, is_top=is_rising))
+        named.append(corner(note, is_left=True, is_top=is_rising))
     shape = layout(
         xaxis=axis(axes.get("x", "Sentence length (tokens)"), xs, domain=PLOT["x"]),
         yaxis=axis(axes.get("y", "Norm of [CLS]"), ys, domain=PLOT["y"], showgrid=True),
@@ -193,50 +193,25 @@ def _line(name: str, x: ArrayLike, y: ArrayLike, look: dict[str, Any]) -> Trace:
 def _key(lines: Sequence[Trace], is_rising: bool) -> list[Trace]:
     """The names of the lines, in the right corner that they leave free."""
     step = 18 if is_rising else -18
-    return [
-        {
-            **_corner(trace["name"], is_left=False, is_top=not is_rising),
-            "yshift": step * n,
-            "font": {"color": trace["line"]["color"], "size": LABEL_SIZE, "weight": "bold"},
-        }
-        for n, trace in enumerate(reversed(lines))
-    ]
+    names = []
+    for n, trace in enumerate(reversed(lines)):
+        name = corner(trace["name"], is_left=False, is_top=not is_rising, yshift=step * n)
+        name["font"] = {"color": trace["line"]["color"], "weight": "bold"}
+        names.append(name)
+    return names
 
 
-def _corner(text: str, *, is_left: bool, is_top: bool) -> Trace:
-    """Text in a corner of the points."""
-    return {
-        "text": text,
-        "xref": "x domain",
-        "yref": "y domain",
-        "x": 0.01 if is_left else 0.99,
-        "y": 0.99 if is_top else 0.01,
-        "xanchor": "left" if is_left else "right",
-        "yanchor": "top" if is_top else "bottom",
-        "showarrow": False,
-        "bgcolor": f"{BACKGROUND}c0",
-    }
-
-
-def _band(band: Mapping[str, Any] | None, name: str, colour: str, opacity: float) -> list[Trace]:
-    """The area between the low and the high end, below the points, as all that is not WebGL."""
+def _band(name: str, band: Mapping[str, Any] | None, colour: str, opacity: float) -> list[Trace]:
+    """The area between the low and the high end, below the points."""
     if not band:
         return []
-    x = np.asarray(band["lengths"], np.float32)
-    outline = {
-        "x": np.concatenate([x, x[::-1]]),
-        "y": np.concatenate([band["high"], band["low"][::-1]]).astype(np.float32),
-    }
-    look = {"fill": "toself", "fillcolor": colour, "opacity": opacity, "line": {"width": 0}}
-    trace = {"type": "scatter", "mode": "lines", "name": name, "hoverinfo": "skip"}
-    return [{**trace, **outline, **look}]
+    return [area(name, band["lengths"], band["low"], band["high"], colour, opacity)]
 
 
 def _stars(typed: Sequence[Mapping[str, Any]]) -> list[Trace]:
     """The visitor's own sentences."""
     if not typed:
         return []
-    star = {"symbol": "star", "size": 16, "color": OWN, "line": {"color": BACKGROUND, "width": 1}}
     return [
         {
             "type": "scattergl",
@@ -246,7 +221,7 @@ def _stars(typed: Sequence[Mapping[str, Any]]) -> list[Trace]:
             "y": np.array([own["norm"] for own in typed], np.float32),
             "text": [hover_label(own["sentence"]) for own in typed],
             "hovertemplate": "%{text}<br><b>%{x}, norm %{y:.5~g}</b><extra></extra>",
-            "marker": star,
+            "marker": STAR,
         }
     ]
 
@@ -292,23 +267,26 @@ def _density(
 
 def _marginals(lengths: NDArray[np.int32], norms: NDArray[np.float32]) -> list[Trace]:
     """Histograms of the lengths on top, and of the norms at the right."""
-    if not len(lengths):
-        return []
     step = -(-int(np.ptp(lengths) + 1) // MOST_LENGTHS)
     edges = np.arange(lengths.min(), lengths.max() + 1 + step, step) - 0.5
-    n_lengths = np.histogram(lengths, edges)[0]
+    top = _histogram(lengths, edges, ("x", "y"), "length %{x:.0f}: %{text}")
     low, high = ends(norms, room=0)
-    n_norms, norm_edges = np.histogram(norms, 60, (low, high))
-    quiet = {"type": "bar", "marker": {"color": POINTS, "opacity": 0.35, "line": {"width": 0}}}
-    top = {
-        "x": (edges[:-1] + edges[1:]) / 2,
-        "y": n_lengths,
-        "yaxis": "y2",
-        "text": [counted(n) for n in n_lengths.tolist()],
+    edges = np.linspace(low, high, 61)
+    right = _histogram(norms, edges, ("y", "x"), "norm %{y:.4~g}: %{text}")
+    return [{**top, "yaxis": "y2"}, {**right, "xaxis": "x2", "orientation": "h"}]
+
+
+def _histogram(
+    values: NDArray[Any], edges: NDArray[np.float64], sides: tuple[str, str], label: str
+) -> Trace:
+    """A bar for each bin; sides: the axis of the values, and that of the counts."""
+    counts = np.histogram(values, edges)[0]
+    return {
+        "type": "bar",
+        sides[0]: (edges[:-1] + edges[1:]) / 2,
+        sides[1]: counts,
+        "text": [counted(n) for n in counts.tolist()],
+        "textposition": "none",
+        "hovertemplate": f"{label}<extra></extra>",
+        "marker": {"color": POINTS, "opacity": 0.35, "line": {"width": 0}},
     }
-    right = {"y": (norm_edges[:-1] + norm_edges[1:]) / 2, "x": n_norms, "xaxis": "x2"}
-    right |= {"orientation": "h", "text": [counted(n) for n in n_norms.tolist()]}
-    hover = {"textposition": "none"}
-    on_top = {"hovertemplate": "length %{x:.0f}: %{text}<extra></extra>"}
-    at_right = {"hovertemplate": "norm %{y:.4~g}: %{text}<extra></extra>"}
-    return [quiet | top | hover | on_top, quiet | right | hover | at_right]

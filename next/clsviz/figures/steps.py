@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from clsviz.figures.style import (
-    BACKGROUND,
     OWN,
     POINTS,
+    STAR,
     SUMMARY,
-    TEXT,
+    area,
     axis,
+    corner,
     ends,
     escape,
     hover_label,
     layout,
+    note,
     shorten,
 )
 from clsviz.results.numbers import number
@@ -51,14 +53,14 @@ def growth(result: Result) -> "go.Figure":
     label = "%{customdata}<br><b>norm %{y:.5~g}</b><extra></extra>"
     hover = {"customdata": texts, "hovertemplate": label}
     line = {"line": {"color": OWN, "width": 2}, "marker": {"color": OWN, "size": 6}}
-    star = {"symbol": "star", "size": 16, "color": OWN, "line": {"color": BACKGROUND, "width": 1}}
     points = {"type": "scatter", "name": "words", "mode": "lines+markers", "x": x, "y": y}
-    whole = {"type": "scatter", "mode": "markers", "x": x[-1:], "y": y[-1:], "marker": star}
-    key = [_key(is_top=bool(2 * y[-1] < sum(ys)))] if band else []
+    whole = {"type": "scatter", "mode": "markers", "x": x[-1:], "y": y[-1:], "marker": STAR}
+    is_low = bool(2 * y[-1] < sum(ys))
+    name = corner("5–95% of the corpus shaded", SUMMARY, is_left=False, is_top=is_low)
     shape = layout(
         xaxis=axis(titles.get("x", "Length"), xs),
         yaxis=axis(titles.get("y", "Norm"), ys, showgrid=True),
-        annotations=[*key, *_words(result)],
+        annotations=[*([name] if band else []), *_words(result)],
         dragmode="zoom",
     )
     return go.Figure([*band, {**points, **line, **hover}, whole | {"hoverinfo": "skip"}], shape)
@@ -71,14 +73,9 @@ def _words(result: Result) -> list[dict[str, Any]]:
         return []
     words = [(text.split() or [""])[-1] for text in rows["text"]]
     return [
-        _text(escape(shorten(word, LONGEST_WORD)), x=float(x), y=float(y), yshift=16)
+        note(escape(shorten(word, LONGEST_WORD)), x=float(x), y=float(y), yshift=16)
         for word, x, y in zip(words, rows["length"], rows["norm"], strict=True)
     ]
-
-
-def _text(text: str, **place: Any) -> dict[str, Any]:
-    """A text in the picture."""
-    return {"text": text, "showarrow": False, "font": {"color": TEXT}, **place}
 
 
 def _band(bands: Mapping[str, Any] | None, xs: list[float]) -> list[Trace]:
@@ -91,25 +88,7 @@ def _band(bands: Mapping[str, Any] | None, xs: list[float]) -> list[Trace]:
     if len(x) < 2:
         return []
     low, high = (np.interp(x, lengths, np.asarray(bands[end])) for end in ("low", "high"))
-    area = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]])}
-    look = {"fill": "toself", "fillcolor": SUMMARY, "opacity": 0.15, "line": {"width": 0}}
-    names = {"type": "scatter", "name": "corpus", "mode": "lines", "hoverinfo": "skip"}
-    return [{**names, **area, **look}]
-
-
-def _key(*, is_top: bool) -> dict[str, Any]:
-    """The name of the range, in the corner that the sentence leaves free."""
-    return {
-        "text": "5–95% of the corpus shaded",
-        "font": {"color": SUMMARY, "weight": "bold"},
-        "xref": "x domain",
-        "yref": "y domain",
-        "x": 0.99,
-        "y": 0.99 if is_top else 0.01,
-        "xanchor": "right",
-        "yanchor": "top" if is_top else "bottom",
-        "showarrow": False,
-    }
+    return [area("corpus", x, low, high, SUMMARY, 0.15)]
 
 
 def way(result: Result) -> "go.Figure":
@@ -169,9 +148,9 @@ def _numbers(
     steps: Sequence[Mapping[str, Any]], key: str, axes: str, write: Callable[[float], str]
 ) -> list[dict[str, Any]]:
     """The number of each step that has one, at the end of its bar."""
-    look = {"xref": f"x{axes}", "yref": f"y{axes}", "xanchor": "left", "xshift": 3}
+    look: dict[str, Any] = {"xref": f"x{axes}", "yref": f"y{axes}", "xanchor": "left", "xshift": 3}
     return [
-        _text(write(step[key]), x=step[key], y=row, **look)
+        note(write(step[key]), x=step[key], y=row, **look)
         for row, step in zip(_rows(steps), steps, strict=True)
         if step[key] is not None
     ]

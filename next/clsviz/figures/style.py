@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 POINTS, LINE, SUMMARY, OWN, OTHER = "#4c7da8", "#d62728", "#27313f", "#c98a00", "#8a3ffc"
 """Sentences, the regression line, summaries, the visitor's own, a second group of sentences."""
@@ -19,6 +19,9 @@ SEQUENCE: Final = (
     *("#60aae5", "#4c9ce2", "#388edd", "#3280d1", "#2d72c4"),
 )
 """Few to many."""
+
+COLOURS: Final = (LINE, POINTS, SUMMARY, OWN, OTHER)
+"""Of what stands side by side; the first is the one that the result is about."""
 
 BACKGROUND, TEXT, GRID = "#ffffff", "#3d4451", "#e3e7ec"
 
@@ -125,6 +128,57 @@ def ends(values: NDArray[Any], *others: float, room: float = 0.04) -> list[float
     low = min(float(known.min()), centre - 1e-5 * max(abs(centre), 1e-9))
     high = max(float(known.max()), centre + 1e-5 * max(abs(centre), 1e-9))
     return [low - room * (high - low), high + room * (high - low)]
+
+
+STAR: Final = {
+    "symbol": "star",
+    "size": 16,
+    "color": OWN,
+    "line": {"color": BACKGROUND, "width": 1},
+}
+"""The marker of a visitor's sentence."""
+
+
+def area(
+    name: str, x: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str, opacity: float
+) -> dict[str, Any]:
+    """The area between two lines; WebGL and labels under the pointer leave it out."""
+    x, low, high = (np.asarray(values, np.float32) for values in (x, low, high))
+    return {
+        "type": "scatter",
+        "name": name,
+        "mode": "lines",
+        "x": np.concatenate([x, x[::-1]]),
+        "y": np.concatenate([high, low[::-1]]),
+        "fill": "toself",
+        "fillcolor": colour,
+        "opacity": opacity,
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+    }
+
+
+def note(text: str, colour: str = TEXT, **place: Any) -> dict[str, Any]:
+    """A text in the picture, without an arrow."""
+    return {"text": text, "showarrow": False, "font": {"color": colour}, **place}
+
+
+def corner(
+    text: str, colour: str = TEXT, *, is_left: bool, is_top: bool, **place: Any
+) -> dict[str, Any]:
+    """A text in a corner of the plot."""
+    return note(
+        text,
+        colour,
+        xref="x domain",
+        yref="y domain",
+        x=0.01 if is_left else 0.99,
+        y=0.99 if is_top else 0.01,
+        xanchor="left" if is_left else "right",
+        yanchor="top" if is_top else "bottom",
+        bgcolor=f"{BACKGROUND}c0",
+        **place,
+    )
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from clsviz.results.result import Result
 from clsviz.sources import corpora
 from clsviz.sources.corpora import Corpus
 from clsviz.sources.models import Weights
-from clsviz.ui import layout, sidebar, speed
+from clsviz.ui import layout, sidebar, work
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,9 @@ ORIGINAL_WEIGHTS: Final = 12 * 7_087_872
 N_FIRST: Final = 10
 MOST_ROWS: Final = 1000
 
-COLUMNS: Final = ["sentence", "length", "norm", "n_tokens", "truncated", "is_used"]
+COLUMNS: Final = {
+    name: name for name in ("sentence", "length", "norm", "n_tokens", "truncated", "is_used")
+}
 
 
 def show_reading(corpus: Corpus, experiment: Experiment) -> None:
@@ -62,22 +64,28 @@ def show_picked(result: Result, rows: list[int]) -> None:
     """The sentences of points that were picked."""
     rows = [row for row in rows if row < len(result.table)]
     if rows:
-        table = result.table.iloc[rows[:MOST_ROWS]][COLUMNS[:3]]
+        table = result.table.iloc[rows[:MOST_ROWS]][["sentence", "length", "norm"]]
         st.dataframe(table, hide_index=True, alt="The sentences that were picked")
         if len(rows) > MOST_ROWS:
             st.caption(f"The first {MOST_ROWS:,} of {len(rows):,} that were picked.")
 
 
 def show_table(
-    title: str, table: "pd.DataFrame", alt: str, columns: Mapping[str, Any] | None = None
+    title: str,
+    table: "pd.DataFrame",
+    labels: Mapping[str, str],
+    alt: str,
+    configuration: Mapping[str, Any] | None = None,
 ) -> None:
     """The picture as a table, for the keyboard and the screen reader.
 
-    columns: their configuration, as Streamlit has it.
+    labels: the names of its columns that are of use, and their titles.
+    configuration: of columns, as Streamlit has it.
     """
     with st.expander(title, key="table", on_change="rerun") as box:
         if box.open:
-            st.dataframe(table.head(MOST_ROWS), hide_index=True, alt=alt, column_config=columns)
+            rows = table.head(MOST_ROWS)[list(labels)].rename(columns=labels)
+            st.dataframe(rows, hide_index=True, alt=alt, column_config=configuration)
             if len(table) > MOST_ROWS:
                 st.caption(f"The first {MOST_ROWS:,} of {len(table):,}; the downloads have all.")
 
@@ -105,7 +113,7 @@ def show_original() -> None:
             "those of fewer than 80 tokens. Norms over 16 or below 13 mostly belonged to sentences "
             "of fewer than 20 tokens; the others could have any length."
         )
-        duration = speed.estimate(ORIGINAL_WEIGHTS, 100_000, ORIGINAL.precision)
+        duration = work.estimate(ORIGINAL_WEIGHTS, 100_000, ORIGINAL.precision)
         time = f"takes about {seconds(duration)}, by this server’s speed so far" if duration else ""
         st.markdown(
             "Repeating it downloads about 0.46 GB, 0.44 of them BERT base."

@@ -4,11 +4,12 @@ from typing import Any, Final
 
 import streamlit as st
 
+from clsviz.encoder.anatomy import Anatomy
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import measure_texts
 from clsviz.measurements import FORMS, Arrays
-from clsviz.results.numbers import percent
+from clsviz.results.numbers import counted, percent
 from clsviz.results.result import Result
 from clsviz.results.select import kind_of, lengths, norms_of
 from clsviz.sources.models import Weights
@@ -21,6 +22,8 @@ PARAMETER: Final = "text"
 
 MOST: Final = 20
 LONGEST: Final = 2000
+
+MOST_TOKENS: Final = 64
 
 PATIENCE_SECONDS: Final = 2.0
 """The page waits so long; later the stars come with another redraw."""
@@ -85,6 +88,16 @@ def show_measured(sentences: list[dict[str, Any]], result: Result) -> None:
         elif rank is not None:
             words += f", which tops {percent(rank / 100)} of sentences about as long"
         st.markdown(f":orange[★] “{layout.escape(own['sentence'])}”: {layout.escape(words)}")
+
+
+def show_tokens(anatomy: Anatomy) -> None:
+    """Draw the tokens that the model reads, each with its id."""
+    pairs = list(zip(anatomy.tokens, anatomy.ids, strict=True))
+    badges = [f":gray-badge[{layout.escape(token)} · {n}]" for token, n in pairs[:MOST_TOKENS]]
+    rest = f" and {len(pairs) - MOST_TOKENS:,} others" if len(pairs) > MOST_TOKENS else ""
+    cut = f", the first of {anatomy.n_tokens:,}" if anatomy.is_cut else ""
+    st.caption(f"The model reads {counted(len(pairs), 'token')}{cut}, each with its id")
+    st.markdown(" ".join(badges) + rest)
 
 
 def leave_last(name: str, job: Job[Any]) -> None:

@@ -16,7 +16,7 @@ from clsviz.results.result import Result
 from clsviz.sources import models
 from clsviz.sources import searches as searching_in
 from clsviz.sources.searches import Searches
-from clsviz.ui import cards, chart, layout, progress, share, shared, sidebar, work
+from clsviz.ui import cards, chart, layout, progress, share, sidebar, work
 from clsviz.ui.app import PAGES
 from clsviz.ui.server import server, session
 
@@ -132,7 +132,7 @@ layout.head(result)
 if is_example:
     st.caption("An example: choose models to compare with in the sidebar.")
 chart.show(
-    shared.picture(("compare", *sources, view.pooling, experiment), result),
+    work.picture(("compare", *sources, view.pooling, experiment), result),
     key="models",
     alt=f"{result.question} {result.verdict}",
     height=height,
@@ -149,8 +149,7 @@ share.show(
     others=() if is_example else pinned[1:],
 )
 layout.caveats(result)
-table = result.table[list(LABELS)].rename(columns=LABELS)
-cards.show_table("All numbers as a table", table, "The numbers of every model")
+cards.show_table("All numbers as a table", result.table, LABELS, "The numbers of every model")
 sample = f"the first {counted(n)} drawn, seed {experiment.seed}"
 cards.show_method(result, first.weights, corpus, sample)
 st.page_link(PAGES / "sentence.py", label="And your sentence?", icon=":material/arrow_forward:")

@@ -20,7 +20,7 @@ from clsviz.results.anatomy import (
     pooler_title,
 )
 from clsviz.sources.models import Weights
-from clsviz.ui import chart, layout, progress, tokens, typed
+from clsviz.ui import chart, layout, progress, share, typed
 from clsviz.ui.app import PAGES
 from clsviz.ui.server import server, session
 
@@ -80,7 +80,7 @@ layout.head(result)
 with st.container(horizontal=True, vertical_alignment="center"):
     st.markdown(f"The way of [CLS] in “{layout.escape(text)}”")
     st.page_link(PAGES / "sentence.py", label="Try another", icon=":material/edit:")
-tokens.show(parts)
+typed.show_tokens(parts)
 chart.show(
     figures.DRAW[result.kind](result).to_json(),
     key="way",
@@ -89,6 +89,7 @@ chart.show(
     is_private=text != EXAMPLE,
 )
 st.caption("The norm is the vector’s size; M is a million weights, k a thousand.")
+share.show(result, {"model": weights.revision}, [{"sentence": one} for one in typed.texts()])
 layout.caveats(result)
 
 st.markdown("**What people ask about [CLS]**")

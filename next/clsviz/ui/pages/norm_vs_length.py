@@ -15,7 +15,7 @@ from clsviz.results.numbers import counted
 from clsviz.results.result import Result
 from clsviz.results.select import kind_of
 from clsviz.sources import corpora
-from clsviz.ui import cards, chart, layout, progress, share, shared, sidebar, speed, typed, work
+from clsviz.ui import cards, chart, layout, progress, share, sidebar, typed, work
 from clsviz.ui.app import PAGES
 from clsviz.ui.server import server, session
 
@@ -54,7 +54,7 @@ key = measured.key, len(measured.norms), experiment
 
 result: Result | None = None
 if measured.is_complete:
-    speed.note(measured, experiment.precision)
+    work.note_speed(measured, experiment.precision)
     answering: Job[Result] = machine.analysis.ask(
         ("norms", *key),
         lambda job: answer(job, measured, experiment, machine.results),
@@ -63,7 +63,7 @@ if measured.is_complete:
     result = progress.wait(answering, ANSWER_SECONDS)
 if result is None:
     try:
-        result = shared.points(*key, measured)
+        result = work.points(*key, measured)
     except ClsvizError as error:
         layout.error(error)
         st.stop()
@@ -76,7 +76,7 @@ picture, strip, own = st.container(), st.container(), st.container()
 with own:
     sentences = typed.show(measured.weights, experiment)
     typed.show_measured(sentences, result)
-scatter_json, strip_json = shared.pictures((*key, result.is_complete), result)
+scatter_json, strip_json = work.pictures((*key, result.is_complete), result)
 if sentences:
     marked = replace(result, picture={**result.picture, "typed": sentences})
     scatter_json = figures.DRAW[result.kind](marked).to_json()
@@ -108,7 +108,7 @@ with strip:
         )
 share.show(result, share.revisions_of(measured), sentences)
 layout.caveats(result)
-cards.show_table("All points as a table", result.table[cards.COLUMNS], "Every point")
+cards.show_table("All points as a table", result.table, cards.COLUMNS, "Every point")
 sample = f"{counted(len(measured.norms))}, seed {experiment.seed}"
 cards.show_method(result, weights, measured.sample.corpus, sample)
 cards.show_original()

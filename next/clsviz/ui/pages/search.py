@@ -15,7 +15,7 @@ from clsviz.results.search import Search, fix_table, fix_title, misled, misled_t
 from clsviz.results.search import result as search_result
 from clsviz.sources import corpora
 from clsviz.sources.searches import Searches
-from clsviz.ui import cards, chart, layout, progress, share, shared, sidebar, work
+from clsviz.ui import cards, chart, layout, progress, share, sidebar, work
 from clsviz.ui.app import PAGES
 from clsviz.ui.server import server, session
 
@@ -48,7 +48,9 @@ LABELS: Final = {
 """Columns of the tables."""
 
 WIDTHS: Final = {
-    label: st.column_config.Column(width=190 if name in ("query", "right", "first") else 95)
+    label: st.column_config.TextColumn(width=190)
+    if name in ("query", "right", "first")
+    else st.column_config.NumberColumn(width=95, format="%.0f")
     for name, label in LABELS.items()
 }
 """Texts are cut, so that their lengths stand next to them."""
@@ -162,7 +164,7 @@ result = progress.require(machine.analysis, answering, "Searching", reason, HEIG
 
 layout.head(result)
 chart.show(
-    shared.picture((key, search), result),
+    work.picture((key, search), result),
     key="search-fifths",
     alt=f"{result.question} {result.verdict}",
     height=HEIGHT,
@@ -170,20 +172,21 @@ chart.show(
 st.caption(f"{TASKS.get(searches.task, '')} {READING}")
 share.show(result, {"model": weights.revision, "search_corpus": searches.texts.reading.revision})
 layout.caveats(result)
-with st.expander(layout.escape(fix_title(result))):
-    st.dataframe(fix_table(result), hide_index=True, alt="Recall and exposure with every fix")
-    if correction := result.details["correction"]:
-        numbers = ", ".join(f"{name} = {x:.4g}" for name, x in correction["coefficients"].items())
-        st.code(f"{correction['formula']}\n{numbers}".strip(), language=None, wrap_lines=True)
+with st.expander(layout.escape(fix_title(result)), key="fixes", on_change="rerun") as box:
+    if box.open:
+        st.dataframe(fix_table(result), hide_index=True, alt="Recall and exposure with every fix")
+        if correction := result.details["correction"]:
+            coefficients = correction["coefficients"].items()
+            numbers = ", ".join(f"{name} = {x:.4g}" for name, x in coefficients)
+            st.code(f"{correction['formula']}\n{numbers}".strip(), language=None, wrap_lines=True)
 rows = misled(result)
-with st.expander(layout.escape(misled_title(rows))):
-    if not rows.empty:
-        table = rows[list(LABELS)].rename(columns=LABELS).round(0)
+with st.expander(layout.escape(misled_title(rows)), key="misled", on_change="rerun") as box:
+    if box.open and not rows.empty:
+        table = rows[list(LABELS)].rename(columns=LABELS)
         st.dataframe(
             table, hide_index=True, alt="The searches that length misled most", column_config=WIDTHS
         )
-table = result.table[list(LABELS)].rename(columns=LABELS).round(0)
-cards.show_table("All searches as a table", table, "Every search", WIDTHS)
+cards.show_table("All searches as a table", result.table, LABELS, "Every search", WIDTHS)
 sample = f"{counted(n_texts, 'text')}, {n_searches:,} queries, seed {view.seed}"
 cards.show_method(result, weights, searches.texts, sample)
 st.page_link(

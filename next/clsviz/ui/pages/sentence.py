@@ -20,7 +20,7 @@ from clsviz.results.select import POOLINGS, kind_of
 from clsviz.results.typed import Trace, cosine, cosines_of, nearest, trace, vector_of
 from clsviz.results.typed import typed as typed_result
 from clsviz.sources import corpora
-from clsviz.ui import chart, layout, progress, share, shared, sidebar, speed, tokens, typed, work
+from clsviz.ui import cards, chart, layout, progress, share, sidebar, typed, work
 from clsviz.ui.app import PAGES
 from clsviz.ui.server import server, session
 
@@ -81,7 +81,7 @@ if measured.is_complete:
     )
     norms = progress.wait(answering, ANSWER_SECONDS)
 try:
-    norms = norms or shared.points(*key, measured)
+    norms = norms or work.points(*key, measured)
     result = typed_result(traced, norms, measured, experiment)
 except ClsvizError as error:
     layout.error(error)
@@ -92,7 +92,7 @@ if measured.is_complete:
 if text == EXAMPLE:
     st.caption("This is an example: type a sentence of your own above.")
 layout.head(result)
-tokens.show(traced.anatomy)
+typed.show_tokens(traced.anatomy)
 
 own = result.table.iloc[-1]
 example = {"sentence": text, "length": int(own["length"]), "norm": float(own["norm"])}
@@ -121,18 +121,17 @@ st.caption(
     "A blue point is a sentence of the corpus. The norm is the vector’s size. Word by word, each"
     " point is the sentence up to there."
 )
-layout.caveats(result)
 share.show(result, share.revisions_of(measured), sentences)
-with st.expander("Word by word as a table", key="growth-table", on_change="rerun") as box:
-    if box.open:
-        st.dataframe(result.table, hide_index=True, alt="The norm after each word")
+layout.caveats(result)
+labels = {name: name for name in ("text", "n_tokens", "length", "norm")}
+cards.show_table("Word by word as a table", result.table, labels, "The norm after each word")
 
 vector = f"the {POOLINGS[experiment.pooling]}".replace("[CLS]", "[CLS] vector")
 cosines: NDArray[np.float64] | None = None
 with st.container(border=True):
     st.markdown(f"**Nearest sentences**, by the cosine of {layout.escape(vector)}")
     n_vectors = min(experiment.probe_size, len(prepared.sample))
-    duration = speed.estimate(speed.count_weights(weights.folder), n_vectors, precision)
+    duration = work.estimate(work.count_weights(weights.folder), n_vectors, precision)
     cost = f" about {seconds(duration)}" if duration else " a while"
     wanted = ("vectors", sidebar.measurement_of(experiment))
     if st.session_state.get("nearest") != wanted:

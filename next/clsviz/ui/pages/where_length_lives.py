@@ -14,7 +14,7 @@ from clsviz.results.numbers import counted
 from clsviz.results.probes import SEEDS, UNCHECKED, Checks, Readings, check, find, findings, read
 from clsviz.results.probes import probes as probes_result
 from clsviz.sources import models
-from clsviz.ui import cards, chart, layout, progress, share, shared, sidebar, work
+from clsviz.ui import cards, chart, layout, progress, share, sidebar, work
 from clsviz.ui.app import PAGES
 from clsviz.ui.server import server, session
 
@@ -140,7 +140,7 @@ result = probes_result(prepared, numbers, experiment, random)
 cards.show_reading(corpus, experiment)
 layout.head(result)
 chart.show(
-    shared.picture((*sources, experiment, numbers[1] is UNCHECKED, bool(random)), result),
+    work.picture((*sources, experiment, numbers[1] is UNCHECKED, bool(random)), result),
     key="probes",
     alt=f"{result.question} {result.verdict}",
     height=HEIGHT,
@@ -175,8 +175,7 @@ if not random:
         ):
             st.session_state.random = sources, view
             st.rerun()
-table = result.table[list(LABELS)].rename(columns=LABELS)
-cards.show_table("All vectors as a table", table, "The errors of every vector")
+cards.show_table("All vectors as a table", result.table, LABELS, "The errors of every vector")
 sample = f"the first {counted(n_vectors)} drawn, seed {experiment.seed}"
 cards.show_method(result, weights, corpus, sample)
 st.page_link(PAGES / "search.py", label="Does it matter?", icon=":material/arrow_forward:")
