@@ -27,7 +27,7 @@ from clsviz.statistics import exposure, paired, ridge
 from clsviz.statistics import line as lines
 from clsviz.statistics.bootstrap import folds
 from clsviz.statistics.exposure import Outcome, Ranking
-from clsviz.statistics.jackknife import Floats, check_different
+from clsviz.statistics.jackknife import Floats, check_different, clusterings
 from clsviz.statistics.paired import Lead
 from clsviz.statistics.ranking import Relevance
 from clsviz.store.chunks import Chunks
@@ -251,7 +251,7 @@ def compute(
             yield
             errors.append(_errors(vectors, layer, rows, lengths, clusters))
         parts.append(_part(vectors, experiment, table.iloc[rows], errors, clusters, groups))
-    drawn = paired.clusterings(clusters, groups)
+    drawn = clusterings(clusters, groups)
     probed = [part for part in parts if np.isfinite(part.last_errors).all()]
     intervals, error_margin = paired.means([part.last_errors for part in probed], drawn)
     for part, ends in zip(probed, intervals, strict=True):

@@ -284,7 +284,7 @@ def _picture(
             "low": bands.low,
             "high": bands.high,
         }
-    if line is not None and np.isfinite(line.squared_margins).all():
+    if line is not None and line.is_bounded:
         lengths = np.linspace(used["length"].min(), used["length"].max(), 50)
         low, high = line.band(lengths)
         picture["line_band"] = {"lengths": lengths, "low": low, "high": high}

@@ -22,6 +22,7 @@ from clsviz.statistics import line as lines
 from clsviz.statistics import ridge
 from clsviz.statistics.bootstrap import folds
 from clsviz.statistics.jackknife import Floats, check_different
+from clsviz.statistics.ranking import unit as unit_vectors
 from clsviz.store.results import Results
 
 if TYPE_CHECKING:
@@ -352,8 +353,9 @@ def _probe(vectors: Vectors, name: str, used: Lengths) -> tuple[float, ...]:
     check_different(used.clusters)
     x = vectors.of(*_pooling_of(name))[used.rows]
     predictions = ridge.predict(x, used.lengths[:, None], folds(used.clusters))[:, 0]
-    score = ridge.score(used.lengths, predictions, used.clusters, used.groups)
-    return score.r2, *score.r2_interval, score.error
+    r2, error = ridge.score(used.lengths, predictions)
+    interval = ridge.r2_interval(used.lengths, predictions, used.clusters, used.groups)
+    return r2, *interval, error
 
 
 def _line(measured: Measured, name: str, used: Lengths) -> tuple[float, float]:
@@ -368,7 +370,7 @@ def _line(measured: Measured, name: str, used: Lengths) -> tuple[float, float]:
     except Undefined:
         return np.nan, np.nan
     predictions = ridge.predict_by_line(norms, used.lengths, folds(used.clusters))
-    return _score(predictions[:, None], used.lengths[:, None])
+    return ridge.score(used.lengths, predictions)
 
 
 def _readings(
@@ -404,7 +406,7 @@ def _checks(vectors: NDArray[np.float32], used: Lengths) -> Checks:
         return Checks(*[np.nan] * 5)
     n, y = len(vectors) // 2, used.lengths[:, None]
     orders = [np.random.RandomState(seed).permutation(len(y)) for seed in range(N_SHUFFLES)]
-    direction = _held_out(ridge.directions(vectors), y, used.clusters)
+    direction = _held_out(unit_vectors(vectors), y, used.clusters)
     half = _held_out(vectors[:n], y[:n], used.clusters[:n])
     shuffled = _held_out(vectors, np.hstack([y[order] for order in orders]), used.clusters)
     return Checks(*direction, *half, shuffled[0])
@@ -415,16 +417,9 @@ def _held_out(
 ) -> tuple[float, float]:
     """R² and error of probes, the means of m targets (n, m); NaN where undefined."""
     try:
-        return _score(ridge.predict(vectors, targets, folds(clusters)), targets)
+        return ridge.score(targets, ridge.predict(vectors, targets, folds(clusters)))
     except Undefined:
         return np.nan, np.nan
-
-
-def _score(predictions: Floats, targets: Floats) -> tuple[float, float]:
-    """R² and error, the means of m targets (n, m)."""
-    errors = predictions - targets
-    r2s = 1 - (errors**2).mean(axis=0) / targets.var(axis=0)
-    return float(r2s.mean()), float(abs(errors).mean())
 
 
 def _table(readings: Readings, random: Sequence[Readings]) -> "pd.DataFrame":

@@ -1,6 +1,7 @@
 """Intervals by leaving out one cluster of sentences at a time."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,22 @@ ROUNDING = 1e-6
 
 FEWEST_DIFFERENT = 100
 """Clusters: of fewer, a fifth or a tail is a handful, and no answer is firm."""
+
+LEAST_GROUPS = 10
+"""Row groups that suffice to estimate how they differ."""
+
+LARGER = "Raise the length cutoff, or take a larger sample."
+OTHER = "Choose another layer, or another vector."
+"""Remedies where sentences, or their vectors, do not differ."""
+
+
+def clusterings(clusters: ArrayLike, groups: ArrayLike | None = None) -> list[NDArray[Any]]:
+    """The clusters (n,), and groups (n,), such as row groups, where there are ten or more.
+
+    An interval is the widest that any of them gives.
+    """
+    is_grouped = groups is not None and len(np.unique(groups)) >= LEAST_GROUPS
+    return [np.asarray(numbers) for numbers in ([clusters, groups] if is_grouped else [clusters])]
 
 
 def cluster_sums(columns: Sequence[Floats], clusters: ArrayLike) -> Floats:
@@ -54,7 +71,5 @@ def check_different(clusters: ArrayLike) -> None:
     """Raise Undefined where fewer than 100 sentences differ."""
     n = len(np.unique(clusters))
     if n < FEWEST_DIFFERENT:
-        reason = (
-            f"Only {n} sentences under the length cutoff differ; {FEWEST_DIFFERENT} are needed."
-        )
-        raise Undefined(reason, "Raise the length cutoff, or take a larger sample.")
+        reason = f"Only {n} sentences under the length cutoff differ"
+        raise Undefined(f"{reason}; {FEWEST_DIFFERENT} are needed.", LARGER)

@@ -7,19 +7,19 @@ from numpy.typing import ArrayLike
 
 from clsviz.errors import Undefined
 from clsviz.statistics.jackknife import (
+    LARGER,
+    OTHER,
     ROUNDING,
     Floats,
     Interval,
     cluster_sums,
+    clusterings,
     jackknife,
     student_t,
 )
 
 FEWEST = 3
 """Sentences of a line: one goes through any two."""
-
-LEAST_GROUPS = 10
-"""Row groups that suffice to estimate how they differ."""
 
 FEW_DEGREES = 20
 """Fewer degrees of freedom than these, and than a twentieth of the sentences, are few."""
@@ -56,12 +56,15 @@ class Line:
         """True if the line stands out from chance."""
         return self.r2_interval[0] > 0
 
+    @property
+    def is_bounded(self) -> bool:
+        """True if intervals of the slope and of the line are finite."""
+        return bool(np.isfinite(self.squared_margins).all())
+
     def band(self, lengths: ArrayLike) -> tuple[Floats, Floats]:
-        """The ends of the line's interval at each length, float64 (n,) each."""
+        """The ends of the interval of a bounded line at each length, float64 (n,) each."""
         x = np.asarray(lengths, np.float64)
         line = self.intercept + self.slope * x
-        if not np.isfinite(self.squared_margins).all():
-            return np.full_like(line, -np.inf), np.full_like(line, np.inf)
         design = np.stack([np.ones_like(x), x - self.length_mean])
         margins = np.sqrt(np.einsum("in,ij,jn->n", design, self.squared_margins, design))
         return line - margins, line + margins
@@ -78,13 +81,11 @@ def fit(
     """
     x, y = np.asarray(lengths, np.float64), np.asarray(norms, np.float64)
     check(x, y)
-    u, v = x - x.mean(), y - y.mean()  # some norms vary in their last digits only
-    columns = [np.ones_like(u), u, v, u * u, u * v, v * v]
-    sums = [cluster_sums(columns, clusters)]
-    if groups is not None and len(np.unique(groups)) >= LEAST_GROUPS:
-        sums.append(cluster_sums(columns, groups))
+    columns = moments(x, y)
+    sums = [cluster_sums(columns, numbers) for numbers in clusterings(clusters, groups)]
     (r2_low, r2_high), degrees = max(map(_r2_interval, sums), key=lambda of: np.ptp(of[0]))
     squared_margins = max(map(_squared_margins, sums), key=lambda margins: margins[1, 1])
+    _, u, v, *_ = columns
     slope, margin = float(u @ v / (u @ u)), float(np.sqrt(squared_margins[1, 1]))
     low, high = slope - margin, slope + margin
     if low <= 0 <= high or r2_low == 0:  # two methods, one answer
@@ -108,18 +109,39 @@ def fit(
 def check(lengths: Floats, norms: Floats) -> None:
     """Raise Undefined where these sentences determine no line."""
     n, n_undefined = len(norms), np.count_nonzero(~np.isfinite(norms))
-    larger = "Raise the length cutoff, or take a larger sample."
-    other = "Choose another layer, or another vector."
     if n < FEWEST:
         reason = f"A line takes at least {FEWEST} sentences under the length cutoff, not {n}."
-        raise Undefined(reason, larger)
+        raise Undefined(reason, LARGER)
     if n_undefined:
-        raise Undefined(f"{n_undefined:,} of {n:,} norms are not finite numbers.", other)
+        raise Undefined(f"{n_undefined:,} of {n:,} norms are not finite numbers.", OTHER)
     if np.ptp(lengths) == 0:
-        raise Undefined(f"All {n:,} sentences have the same length, {lengths[0]:.0f}.", larger)
+        raise Undefined(f"All {n:,} sentences have the same length, {lengths[0]:.0f}.", LARGER)
     if norms.std() <= ROUNDING * abs(norms.mean()):
         same = f"the same norm up to rounding, {norms.mean():#.5g}"
-        raise Undefined(f"All {n:,} sentences have {same}.", other)
+        raise Undefined(f"All {n:,} sentences have {same}.", OTHER)
+
+
+def moments(lengths: Floats, norms: Floats) -> list[Floats]:
+    """1, u, v, u², uv and v² of each sentence, float64 (n,): their sums determine a line.
+
+    u, v: lengths and norms less their means, as some norms vary in their last digits only.
+    """
+    u, v = lengths - lengths.mean(), norms - norms.mean()
+    return [np.ones_like(u), u, v, u * u, u * v, v * v]
+
+
+def of_sums(sums: Floats, total: Floats) -> tuple[Floats, Floats, Floats]:
+    """Height at the mean length, slope and correlation of lines; NaN where there are none.
+
+    sums: (6, …) of `moments`. total: (6, …), of all sentences, whose size is what rounds.
+    """
+    n, su, sv, suu, suv, svv = sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        uu, uv, vv = suu - su * su / n, suv - su * sv / n, svv - sv * sv / n
+        slope = np.where(uu > ROUNDING * total[3] / total[0], uv / uu, np.nan)
+        r = np.where(vv > ROUNDING**2 * total[5] / total[0], slope * np.sqrt(uu / vv), np.nan)
+        height: Floats = (sv - slope * su) / n
+    return height, slope, r
 
 
 def _squared_margins(sums: Floats) -> Floats:
@@ -129,8 +151,8 @@ def _squared_margins(sums: Floats) -> Floats:
     every sentence stands for itself HC3 (MacKinnon and White 1985).
     """
     total, n_clusters = sums.sum(axis=1), sums.shape[1]
-    height, slope, _ = _line(total, total)
-    heights, slopes, _ = _line(total[:, None] - sums, total)
+    height, slope, _ = of_sums(total, total)
+    heights, slopes, _ = of_sums(total[:, None] - sums, total)
     if np.isnan(slopes).any():  # without one cluster, the others are of one length
         return np.full((2, 2), np.inf)
     changes = np.stack([heights - height, slopes - slope])
@@ -145,8 +167,8 @@ def _squared_margins(sums: Floats) -> Floats:
 def _r2_interval(sums: Floats) -> tuple[Interval, float]:
     """The interval of R² on Fisher's scale, from 0 to 1 if unbounded; its degrees of freedom."""
     total, n_clusters = sums.sum(axis=1), sums.shape[1]
-    r = abs(float(_line(total, total)[2]))
-    without = _line(total[:, None] - sums, total)[2]
+    r = abs(float(of_sums(total, total)[2]))
+    without = of_sums(total[:, None] - sums, total)[2]
     if n_clusters < FEWEST or np.isnan(without).any():
         return (0.0, 1.0), 0.0
     if 1 - r < ROUNDING**2:  # all sentences are on the line
@@ -156,18 +178,3 @@ def _r2_interval(sums: Floats) -> tuple[Interval, float]:
     margin, degrees = jackknife(np.arctanh(without))
     low, high = np.tanh([max(np.arctanh(r) - margin, 0), np.arctanh(r) + margin]) ** 2
     return (float(low), float(high)), degrees
-
-
-def _line(sums: Floats, total: Floats) -> tuple[Floats, Floats, Floats]:
-    """Height at the mean length, slope and correlation; NaN where there are none.
-
-    sums: (6, …) of 1, u, v, u², uv and v²; u and v are lengths and norms less their means. total:
-    (6,), of all sentences, whose size is what rounds.
-    """
-    n, su, sv, suu, suv, svv = sums
-    with np.errstate(divide="ignore", invalid="ignore"):
-        uu, uv, vv = suu - su * su / n, suv - su * sv / n, svv - sv * sv / n
-        slope = np.where(uu > ROUNDING * total[3] / total[0], uv / uu, np.nan)
-        r = np.where(vv > ROUNDING**2 * total[5] / total[0], slope * np.sqrt(uu / vv), np.nan)
-        height: Floats = (sv - slope * su) / n
-    return height, slope, r

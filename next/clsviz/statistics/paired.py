@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.statistics.bootstrap import middle, resample
 from clsviz.statistics.jackknife import CONFIDENCE, Floats, Interval
-from clsviz.statistics.line import LEAST_GROUPS
+from clsviz.statistics.line import moments, of_sums
 
 
 @dataclass(frozen=True)
@@ -52,18 +52,11 @@ def margin(draws: Floats) -> float:
     return float(np.quantile(np.ptp(centred, axis=0), CONFIDENCE))
 
 
-def clusterings(
-    clusters: NDArray[np.intp], groups: NDArray[np.generic] | None
-) -> list[NDArray[np.generic]]:
-    """What is drawn: clusters of near-duplicates, and row groups where there are ten or more."""
-    is_grouped = groups is not None and len(np.unique(groups)) >= LEAST_GROUPS
-    return [clusters, groups] if groups is not None and is_grouped else [clusters]
+def means(columns: Sequence[Floats], drawn: Sequence[NDArray[Any]]) -> tuple[list[Interval], float]:
+    """Intervals of the means of m columns (n,), and the margin of their differences.
 
-
-def means(
-    columns: Sequence[Floats], drawn: Sequence[NDArray[np.generic]]
-) -> tuple[list[Interval], float]:
-    """Intervals of the means of m columns (n,), and the margin of their differences."""
+    drawn: (n,) each, from `clusterings`.
+    """
     if not columns:
         return [], np.nan
     sums = [resample([np.ones(len(columns[0])), *columns], numbers) for numbers in drawn]
@@ -72,23 +65,15 @@ def means(
     return intervals, max(map(margin, draws))
 
 
-def line_margin(
-    pairs: Sequence[tuple[Floats, Floats]], drawn: Sequence[NDArray[np.generic]]
-) -> float:
-    """The margin of differences of R² of m lines, each of lengths and norms (n,)."""
-    columns: list[Floats] = []
-    for lengths, norms in pairs:
-        u, v = lengths - lengths.mean(), norms - norms.mean()
-        columns += [np.ones_like(u), u, v, u * u, u * v, v * v]
-    if not columns:
+def line_margin(pairs: Sequence[tuple[Floats, Floats]], drawn: Sequence[NDArray[Any]]) -> float:
+    """The margin of differences of R² of m lines, each of lengths and norms (n,), as in `means`."""
+    if not pairs:
         return np.nan
-    splits = [np.split(resample(columns, numbers), len(pairs)) for numbers in drawn]
-    return max(margin(np.stack(list(map(_r2, split)))) for split in splits)
+    return max(margin(np.stack([_r2s(*pair, numbers) for pair in pairs])) for numbers in drawn)
 
 
-def _r2(sums: Floats) -> Floats:
-    n, su, sv, suu, suv, svv = sums
-    products = (suu - su * su / n) * (svv - sv * sv / n)
-    r2: Floats = (suv - su * sv / n) ** 2
-    np.divide(r2, products, out=r2, where=products > 0)
-    return r2
+def _r2s(lengths: Floats, norms: Floats, numbers: NDArray[Any]) -> Floats:
+    """R² of the line in each draw, float64 (1000,)."""
+    columns = moments(lengths, norms)
+    _, _, correlations = of_sums(resample(columns, numbers), np.sum(columns, axis=1))
+    return np.asarray(np.nan_to_num(correlations) ** 2)

@@ -1,9 +1,8 @@
 """How well a linear probe predicts lengths: ridge regression, on sentences it was not fitted to."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import threadpoolctl
@@ -11,21 +10,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from clsviz.errors import Undefined
 from clsviz.statistics.bootstrap import N_FOLDS, middle, resample
-from clsviz.statistics.jackknife import Floats, Interval
-from clsviz.statistics.line import LEAST_GROUPS
+from clsviz.statistics.jackknife import LARGER, OTHER, Floats, Interval, clusterings
 
 PENALTIES = np.array([*np.logspace(-3, 6, 19), np.inf])
 """Candidates, for dimensions of variance 1; the infinite one predicts the mean length."""
 
-CONSTANT = 1.01 * 2.0**-16
+CONSTANT = 2.0**-20
 """A dimension whose standard deviation is a smaller share of its mean varies by rounding alone."""
 
 CANCELLED = 1e-9
 """A variance that is a smaller share of the sums it is the difference of has lost its digits."""
 
 
-@dataclass(frozen=True)
-class Score:
+class Score(NamedTuple):
     """How near held-out predictions come to the lengths.
 
     r2: 1 minus the sum of squared errors over that around the mean length; below 0 where the mean
@@ -33,7 +30,6 @@ class Score:
     """
 
     r2: float
-    r2_interval: Interval
     error: float
 
 
@@ -43,6 +39,12 @@ class Part(NamedTuple):
     vectors: Floats
     targets: Floats
     moments: Floats
+
+    @classmethod
+    def of(cls, vectors: Floats, targets: Floats) -> Self:
+        """From vectors and targets."""
+        z = np.hstack([np.ones((len(vectors), 1)), vectors, targets])
+        return cls(vectors, targets, z.T @ z)
 
 
 def predict(vectors: ArrayLike, targets: ArrayLike, fold_of: NDArray[np.intp]) -> Floats:
@@ -58,15 +60,16 @@ def predict(vectors: ArrayLike, targets: ArrayLike, fold_of: NDArray[np.intp]) -
     _check(x, y, centre)
     rows = [np.flatnonzero(fold_of == fold) for fold in range(N_FOLDS)]
     with threadpoolctl.threadpool_limits(1, user_api="blas"):  # more of them wait for each other
-        parts = [_part(x[of_fold] - centre, y[of_fold]) for of_fold in rows]
+        parts = [Part.of(x[of_fold] - centre, y[of_fold]) for of_fold in rows]
         errors = np.zeros((N_FOLDS, y.shape[1], len(PENALTIES)))
         for pair in combinations(range(N_FOLDS), 2):  # inner folds: each serves two outer ones
             predictions = _predictions(parts, centre, pair)
-            for held_out, (test, predicted) in zip(reversed(pair), predictions, strict=True):
-                errors[held_out] += ((predicted - parts[test].targets[..., None]) ** 2).sum(axis=0)
+            for test, outer in (pair, pair[::-1]):
+                squares = (predictions[test] - parts[test].targets[..., None]) ** 2
+                errors[outer] += squares.sum(axis=0)
         result = np.empty(y.shape)
         for fold in range(N_FOLDS):
-            ((_, predicted),) = _predictions(parts, centre, [fold])
+            predicted = _predictions(parts, centre, (fold,))[fold]
             best = errors[fold].argmin(axis=1)
             result[rows[fold]] = predicted[:, np.arange(y.shape[1]), best]
     return result
@@ -92,68 +95,48 @@ def guess(lengths: ArrayLike, fold_of: NDArray[np.intp]) -> Floats:
     return np.array([y[fold_of != fold].mean() for fold in range(N_FOLDS)])[fold_of]
 
 
-def directions(vectors: ArrayLike) -> Floats:
-    """Vectors (n, width) divided by their norms, float64; zero vectors stay zero."""
-    x = np.asarray(vectors, np.float64)
-    norms = np.linalg.norm(x, axis=1, keepdims=True)
-    result: Floats = np.divide(x, norms, out=np.zeros_like(x), where=norms > 0)
-    return result
+def score(targets: Floats, predictions: Floats) -> Score:
+    """The score of predictions, each (n,), or the mean of those of m targets, each (n, m)."""
+    errors = predictions - targets
+    r2s = 1 - (errors**2).mean(axis=0) / targets.var(axis=0)
+    return Score(float(np.mean(r2s)), float(abs(errors).mean()))
 
 
-def score(
-    lengths: ArrayLike,
-    predictions: ArrayLike,
-    clusters: ArrayLike,
-    groups: ArrayLike | None = None,
-) -> Score:
-    """The score of predictions of n lengths; each argument is (n,).
+def r2_interval(
+    lengths: Floats, predictions: Floats, clusters: ArrayLike, groups: ArrayLike | None = None
+) -> Interval:
+    """The interval of R² of predictions of n lengths; each argument is (n,).
 
-    clusters, groups: as a line takes them; ten groups or more widen the interval to theirs. The
-    same seed draws for all predictions of the same lengths.
+    clusters, groups: as `clusterings` takes them. The same draws serve all predictions.
     """
-    y, p = np.asarray(lengths, np.float64), np.asarray(predictions, np.float64)
-    u = y - y.mean()
-    columns = [np.ones_like(u), u, u * u, (p - y) ** 2]
-    intervals = [middle(_r2(resample(columns, clusters)))]
-    if groups is not None and len(np.unique(groups)) >= LEAST_GROUPS:
-        intervals.append(middle(_r2(resample(columns, groups))))
-    r2 = float(_r2(np.sum(columns, axis=1)))
-    return Score(r2, max(intervals, key=np.ptp), float(abs(p - y).mean()))
-
-
-def _r2(sums: Floats) -> Floats:
-    """R² from sums (4, …) of 1, u and u², and of squared errors."""
-    n, su, suu, squares = sums
-    with np.errstate(divide="ignore", invalid="ignore"):  # a draw may have one length alone
-        return np.asarray(1 - squares / (suu - su * su / n))
+    u = lengths - lengths.mean()
+    columns = [np.ones_like(u), u, u * u, (predictions - lengths) ** 2]
+    intervals = []
+    for numbers in clusterings(clusters, groups):
+        n, su, suu, squares = resample(columns, numbers)
+        with np.errstate(divide="ignore", invalid="ignore"):  # a draw may have one length alone
+            intervals.append(middle(1 - squares / (suu - su * su / n)))
+    return max(intervals, key=np.ptp)
 
 
 def _check(vectors: NDArray[np.floating], targets: Floats, centre: Floats) -> None:
     """Raise Undefined where no dimension varies by more than rounding, or a target does not."""
     if not np.ptp(targets, axis=0).all():
-        reason = f"All {len(targets):,} sentences have the same length."
-        raise Undefined(reason, "Raise the length cutoff, or take a larger sample.")
-    other = "Choose another layer, or another vector."
+        raise Undefined(f"All {len(targets):,} sentences have the same length.", LARGER)
     if not np.isfinite(centre).all():
-        raise Undefined("Some vectors are not finite numbers.", other)
+        raise Undefined("Some vectors are not finite numbers.", OTHER)
     if not (vectors.std(axis=0, dtype=np.float64) > CONSTANT * abs(centre)).any():
-        raise Undefined("The vector is the same for all sentences, up to rounding.", other)
-
-
-def _part(vectors: Floats, targets: Floats) -> Part:
-    z = np.hstack([np.ones((len(vectors), 1)), vectors, targets])
-    return Part(vectors, targets, z.T @ z)
+        raise Undefined("The vector is the same for all sentences, up to rounding.", OTHER)
 
 
 def _predictions(
-    parts: list[Part], centre: Floats, held_out: Iterable[int]
-) -> list[tuple[int, Floats]]:
-    """Each fold held out, and its targets by every penalty (n, m, n_penalties), from the others.
+    parts: Sequence[Part], centre: Floats, held_out: Sequence[int]
+) -> dict[int, Floats]:
+    """Targets of each fold held out, by every penalty (n, m, n_penalties), from the others.
 
     centre: (width,), which was subtracted from the vectors.
     """
-    tested = list(held_out)
-    train = [part for fold, part in enumerate(parts) if fold not in tested]
+    train = [part for fold, part in enumerate(parts) if fold not in held_out]
     moments = np.sum([part.moments for part in train], axis=0)
     n, width = moments[0, 0], len(centre)
     means = moments[0] / n
@@ -174,11 +157,8 @@ def _predictions(
         projected = vectors.T @ (np.vstack([part.targets for part in train]) - mean_target)
     shrunk = projected[..., None] / (np.maximum(values, 0)[:, None, None] + PENALTIES)
     slopes = scales[:, None] * (basis @ shrunk.reshape(len(shrunk), -1))
-    shape = len(mean_target), len(PENALTIES)
-    return [
-        (
-            fold,
-            mean_target[:, None] + ((parts[fold].vectors - mean) @ slopes).reshape(-1, *shape),
-        )
-        for fold in tested
-    ]
+    shape = -1, len(mean_target), len(PENALTIES)
+    return {
+        fold: mean_target[:, None] + ((parts[fold].vectors - mean) @ slopes).reshape(shape)
+        for fold in held_out
+    }

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from clsviz.statistics import paired
+from clsviz.statistics.jackknife import clusterings
 from clsviz.statistics.paired import Lead
 
 
@@ -51,7 +52,7 @@ def test_the_margin_of_lines_is_that_of_correlations_of_drawn_sentences():
 
 def test_ten_row_groups_are_drawn_too_and_nine_are_not():
     for n_groups, n in ((9, 1), (10, 2)):
-        assert len(paired.clusterings(np.arange(90), np.arange(90) % n_groups)) == n
+        assert len(clusterings(np.arange(90), np.arange(90) % n_groups)) == n
 
 
 @pytest.mark.parametrize("values", [[np.nan, 3.0], [], [np.nan, np.nan]])
