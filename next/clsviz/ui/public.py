@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
@@ -68,6 +68,15 @@ def _timed(job: Job[T], steps: Callable[[Job[T]], Steps]) -> Steps:
             reason = f"This takes longer than the {most:,g} seconds that the server has for it."
             raise SettingError(reason, f"Choose a smaller sample. {HOME}")
         yield
+
+
+def listed(kind: str, known: Sequence[str]) -> list[str]:
+    """The known models or corpora that this server offers; the first, the default, is among them.
+
+    kind: models or corpora.
+    """
+    is_public = limits.is_public()
+    return list(dict.fromkeys([known[0], *limits.names(kind)])) if is_public else list(known)
 
 
 def check_names(model: str, corpus: str) -> None:

@@ -56,6 +56,11 @@ def test_a_listed_model_has_all_its_revisions_and_random_weights(model: str) -> 
     public.check_names(model, "upload-0123456789")
 
 
+def test_settings_offer_what_is_listed(visit: Visit, tiny_model: Path) -> None:
+    page = redraw(visit(**SMALL), is_done)
+    assert page.selectbox(key="model").options == ["minilm", str(tiny_model), "owner/name"]
+
+
 def test_nobody_is_at_the_machine_of_a_public_server(monkeypatch: pytest.MonkeyPatch) -> None:
     context = type("Context", (), {"ip_address": None, "headers": {"Host": "localhost:8501"}})
     monkeypatch.setattr("streamlit.context", context)
