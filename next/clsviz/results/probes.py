@@ -22,7 +22,6 @@ from clsviz.statistics import line as lines
 from clsviz.statistics import ridge
 from clsviz.statistics.bootstrap import folds
 from clsviz.statistics.jackknife import Floats, check_different
-from clsviz.statistics.ranking import unit as unit_vectors
 from clsviz.store.results import Results
 
 if TYPE_CHECKING:
@@ -406,7 +405,7 @@ def _checks(vectors: NDArray[np.float32], used: Lengths) -> Checks:
         return Checks(*[np.nan] * 5)
     n, y = len(vectors) // 2, used.lengths[:, None]
     orders = [np.random.RandomState(seed).permutation(len(y)) for seed in range(N_SHUFFLES)]
-    direction = _held_out(unit_vectors(vectors), y, used.clusters)
+    direction = _held_out(ridge.directions(vectors), y, used.clusters)
     half = _held_out(vectors[:n], y[:n], used.clusters[:n])
     shuffled = _held_out(vectors, np.hstack([y[order] for order in orders]), used.clusters)
     return Checks(*direction, *half, shuffled[0])

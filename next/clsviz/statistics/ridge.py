@@ -95,6 +95,17 @@ def guess(lengths: ArrayLike, fold_of: NDArray[np.intp]) -> Floats:
     return np.array([y[fold_of != fold].mean() for fold in range(N_FOLDS)])[fold_of]
 
 
+def directions(vectors: ArrayLike) -> Floats:
+    """Vectors (n, width) divided by their norms, float64: rounding to float32 shows in errors.
+
+    Zero vectors stay zero.
+    """
+    x = np.asarray(vectors, np.float64)
+    norms = np.linalg.norm(x, axis=1, keepdims=True)
+    result: Floats = np.divide(x, norms, out=np.zeros_like(x), where=norms > 0)
+    return result
+
+
 def score(targets: Floats, predictions: Floats) -> Score:
     """The score of predictions, each (n,), or the mean of those of m targets, each (n, m)."""
     errors = predictions - targets

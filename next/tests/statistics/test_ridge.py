@@ -5,7 +5,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import mean_absolute_error, r2_score
 from sklearn.model_selection import GridSearchCV, LeaveOneGroupOut
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import StandardScaler, normalize
 
 from clsviz.errors import Undefined
 from clsviz.statistics import ridge
@@ -140,3 +140,9 @@ def test_ten_row_groups_widen_the_interval_and_nine_do_not():
             ridge.r2_interval(y, predictions, np.arange(400), of) for of in (None, groups)
         )
         assert (np.ptp(both) > np.ptp(alone)) == widens
+
+
+def test_directions_are_unit_vectors():
+    x = draw(50, 5)[0]
+    x[3] = 0
+    assert np.allclose(ridge.directions(x), normalize(x))
