@@ -73,6 +73,9 @@ def show(page: str) -> Experiment:
     page: its path. Settings that it does not heed are hidden, and drawn only where they are not
     the defaults: else they would leave the address.
     """
+    for name in st.session_state.get("dropped", []):  # it was not in the address when it changed
+        if _is_set(name):
+            st.query_params[name] = st.session_state[name]
     st.session_state.dropped = []
     if "refused" not in st.session_state:
         st.session_state.refused = _drop_refused()
@@ -83,7 +86,7 @@ def show(page: str) -> Experiment:
     st.html(f"<style>{places} {{display: none}}</style>")
     with st.sidebar:
         help_text = "A model of the list, or an id of the Hugging Face Hub: owner/name@revision."
-        _select("Model", "model", [*MODELS], help_text)
+        _select("Model", "model", public.listed("models", [*MODELS]), help_text)
         with st.container(key="others_settings"):
             if "others_settings" not in hidden or _is_set("others"):
                 _others()
@@ -255,7 +258,7 @@ def _choice(label: str, name: str, help_text: str) -> None:
 
 
 def _others() -> None:
-    known = [*MODELS, f"untrained:{st.session_state.model}"]
+    known = [*public.listed("models", [*MODELS]), f"untrained:{st.session_state.model}"]
     linked = st.session_state.get("others") or st.query_params.get_all("others")
     st.multiselect(
         "Compare with",
@@ -271,7 +274,7 @@ def _others() -> None:
 
 def _sentence_settings() -> None:
     help_text = "A corpus of the list, or any dataset of the Hugging Face Hub."
-    _select("Corpus", "corpus", CORPORA, help_text)
+    _select("Corpus", "corpus", public.listed("corpora", CORPORA), help_text)
     _own_file("corpus")
     left, right = st.columns(2)
     with left:
@@ -287,7 +290,8 @@ def _sentence_settings() -> None:
 def _search_settings() -> None:
     help_text = "A corpus of the list, or any dataset of the Hugging Face Hub. "
     help_text += "Titles search for their texts, else halves of texts for the other half."
-    _select("Texts to search", "search_corpus", ["python-api", *CORPORA], help_text)
+    corpora_listed = public.listed("corpora", ["python-api", *CORPORA])
+    _select("Texts to search", "search_corpus", corpora_listed, help_text)
     _own_file("search_corpus")
     _choice("Vector to search by", "search_pooling", "Mean-pooled vectors are what most use.")
     with st.container(key="similarity_settings"):
