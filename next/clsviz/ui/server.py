@@ -48,7 +48,7 @@ def server() -> Server:
         model=queue("model"),
         analysis=queue("analysis"),
         worker=Worker(),
-        chunks=Chunks(root, SHIPPED),
+        chunks=Chunks(root, SHIPPED, limits.number("store_bytes")),
         results=Results(root, SHIPPED),
         speeds={},
     )
