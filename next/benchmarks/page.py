@@ -1,31 +1,27 @@
 """How long a visitor waits, and what the server takes for it, beside version 1.
 
-python benchmarks/page.py --other FOLDER [--pairs N]: FOLDER is a checkout of version 1. Each round
+python -m benchmarks.page --other FOLDER [--pairs N]: FOLDER is a checkout of version 1. Each round
 starts a server of each with an empty store, so that both open on shipped results.
 """
 
 import argparse
 import asyncio
 import json
-import os
-import re
 import shutil
-import socket
 import subprocess
 import sys
-import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median, quantiles
 
 import psutil
-import websockets
 from playwright.sync_api import Browser, Page, sync_playwright
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from benchmarks.visitors import Visit, crowd, serve
+
+ROOT = Path(__file__).parents[1]
 
 N_VISITORS, N_WARM = 100, 3
 CUTOFFS = (75, 70, 65)  # the slider of version 1 moves by 5
@@ -55,7 +51,7 @@ def main() -> None:
     parser.add_argument("--other", type=Path, required=True)
     parser.add_argument("--pairs", type=int, default=3)
     options = parser.parse_args()
-    folders = {"version 1": options.other.absolute(), "version 2": Path(__file__).parents[1]}
+    folders = {"version 1": options.other.absolute(), "version 2": ROOT}
     rounds: dict[str, list[dict[str, float]]] = {name: [] for name in folders}
     with sync_playwright() as playwright:
         chromium = shutil.which("chromium")
@@ -74,7 +70,7 @@ def measure(folder: Path, browser: Browser) -> dict[str, float]:
     """One round: a server, four visits, a crowd."""
     figures = {}
     began = time.perf_counter()
-    with serve(folder) as (address, server):
+    with serve(folder) as (address, server, _):
         with visit(browser, address):
             figures["cold chart, s"] = time.perf_counter() - began
             wait_until_idle(server)
@@ -93,35 +89,14 @@ def measure(folder: Path, browser: Browser) -> dict[str, float]:
         figures["memory after four visits, MB"] = memory / 2**20
         wait_until_idle(server)
         taken = -sum(server.cpu_times()[:2])
-        command = ["nice", "-n", "15", sys.executable, __file__, "--crowd", address]
-        waits = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+        command = ["nice", "-n", "15", sys.executable, "-m", "benchmarks.page", "--crowd", address]
+        crowded = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+        waits = json.loads(crowded.stdout)
         wait_until_idle(server)
         taken += sum(server.cpu_times()[:2])
         figures["crowd, p95, s"] = quantiles(waits, n=20)[-1]
         figures["crowd, processor of the server, ms a visit"] = 1000 * taken / N_VISITORS
     return figures
-
-
-@contextmanager
-def serve(folder: Path) -> Iterator[tuple[str, psutil.Process]]:
-    """A server with an empty store."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
-    options = ["--server.headless=true", "--server.address=127.0.0.1", f"--server.port={port}"]
-    with tempfile.TemporaryDirectory() as store:
-        command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
-        env = {**os.environ, "CLSVIZ_STORE": store, "HF_HUB_OFFLINE": "1"}
-        silence = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        with subprocess.Popen(command, cwd=folder, env=env, **silence) as process:
-            try:
-                while process.poll() is None:
-                    with suppress(OSError), urllib.request.urlopen(address, timeout=60):
-                        break
-                    time.sleep(0.02)
-                yield address, psutil.Process(process.pid)
-            finally:
-                process.terminate()
 
 
 @contextmanager
@@ -156,45 +131,9 @@ def move_cutoff(page: Page, server: psutil.Process, cutoff: int) -> float:
     return seconds
 
 
-async def crowd(address: str) -> list[float]:
-    """Seconds that each of a hundred visitors waits until the page has run."""
-    return await asyncio.gather(*(come(address) for _ in range(N_VISITORS)))
-
-
-async def come(address: str) -> float:
-    """Ask for the page, connect, and run it, as a browser does."""
-    began = time.perf_counter()
-    cookie = await asyncio.to_thread(ask, address)
-    message = BackMsg()
-    message.rerun_script.context_info.url = address
-    async with websockets.connect(
-        f"ws{address.removeprefix('http')}/_stcore/stream",
-        origin=address,
-        subprotocols=["streamlit", cookie],
-        additional_headers={"Cookie": f"_streamlit_xsrf={cookie}"},
-        max_size=None,
-        open_timeout=60,
-    ) as connection:
-        await connection.send(message.SerializeToString())
-        answer = ForwardMsg()
-        while answer.WhichOneof("type") != "script_finished":
-            answer.ParseFromString(await connection.recv())
-        return time.perf_counter() - began
-
-
-def ask(address: str) -> str:
-    """Ask for what a browser asks before it connects; returns the server's cookie."""
-    cookies = []
-    for path in ("", "/_stcore/health", "/_stcore/host-config"):
-        request = urllib.request.Request(address + path, headers={"Sec-Fetch-Mode": "navigate"})
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            answer.read()
-            cookies += answer.headers.get_all("Set-Cookie", [])
-    return re.findall("_streamlit_xsrf=([^;]+)", "\n".join(cookies))[-1]
-
-
 if __name__ == "__main__":
     if sys.argv[1] == "--crowd":
-        print(json.dumps(asyncio.run(crowd(sys.argv[2]))))
+        visits = asyncio.run(crowd(sys.argv[2], [Visit() for _ in range(N_VISITORS)]))
+        print(json.dumps([visit.seconds("run") for visit in visits]))
     else:
         main()

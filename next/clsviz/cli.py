@@ -23,7 +23,9 @@ from clsviz.progress import silent
 from clsviz.results.result import PICTURES, WRITERS, Result, check_ending
 from clsviz.results.search import Search
 
-APP: Final = Path(__file__).parents[1] / "app.py"
+CHECKOUT, INSTALLED = Path(__file__).parents[1], Path(__file__).with_name("dashboard")
+
+APP: Final = (INSTALLED if INSTALLED.exists() else CHECKOUT) / "app.py"
 
 COMMANDS: Final[dict[str, Callable[..., Result]]] = {
     "measure": api.measure_experiment,

@@ -1,0 +1,240 @@
+"""How a public server bears a crowd.
+
+python -m benchmarks.load [--minutes N] [--other FOLDER] [--only PART ...] [--small]: FOLDER is a
+checkout of version 1. Servers are this machine's own, with empty stores; visitors are a process.
+
+stored: 100 visitors at once of the first page, by turns on both versions.
+shared: 50 at once on one new experiment, and one visitor alone on another.
+apart: 25 at once on different new experiments, with a line for each.
+comings: visitors come and go for N minutes; the slope of the server's memory in the second half.
+leaving: the rest of a job that its only visitor cancels, or leaves.
+"""
+
+import argparse
+import asyncio
+import os
+import random
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from statistics import linear_regression, median, quantiles
+from typing import Any
+
+import psutil
+
+from benchmarks.visitors import Visit, crowd, serve
+
+PUBLIC = {"CLSVIZ_PUBLIC": "1", "STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": "5"}
+
+ASKED = {
+    "stored, p95, this ÷ the other": 0.45,
+    "shared job ÷ alone": 1.3,
+    "first points ÷ turns before them, worst": 1.5,
+}
+"""The most that was promised."""
+
+_seeds = count(int(time.time()) % 10**6)
+_is_small = False
+
+
+def main() -> None:
+    """Print a line for each figure."""
+    global _is_small
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--other", type=Path)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--small", action="store_true", help="a tenth of the visitors")
+    options = parser.parse_args()
+    _is_small = options.small
+    print(f"load before: {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
+    for part in options.only:
+        PARTS[part](options)
+
+
+def stored(options: argparse.Namespace) -> None:
+    """A crowd of the first page, which has shipped results."""
+    folders = [Path(__file__).parents[1], *([options.other.absolute()] if options.other else [])]
+    waits: list[list[float]] = [[] for _ in folders]
+    for folder, seconds in 3 * list(zip(folders, waits, strict=True)):
+        with serve(folder, PUBLIC) as (address, server, _):
+            come(address, [Visit()])
+            wait_until_idle(server)
+            visits = come(address, [Visit() for _ in range(number(100))])
+            seconds.append(quantiles([visit.seconds("run") for visit in visits], n=20)[-1])
+    for name, seconds in zip(("this", "the other"), waits, strict=False):
+        print(f"stored, {number(100)} at once, p95, s: {name}: {spread(seconds)}")
+    if options.other:
+        report("stored, p95, this ÷ the other", median(a / b for a, b in zip(*waits, strict=True)))
+
+
+def shared(_: argparse.Namespace) -> None:
+    """One job that many follow, beside one that has a single visitor."""
+    seconds: dict[int, list[float]] = {1: [], number(50): []}
+    with warm_server() as (address, server, _):
+        for _ in range(3):
+            for n, of_crowd in seconds.items():
+                query = new_experiment(1000)
+                visits = come(address, [Visit(query, until="settled") for _ in range(n)])
+                of_crowd.append(median(visit.seconds("settled") for visit in visits))
+                print(f"shared, {n} visitors: settled after {of_crowd[-1]:.1f} s")
+                wait_until_idle(server)
+    alone, together = seconds.values()
+    report("shared job ÷ alone", median(a / b for a, b in zip(together, alone, strict=True)))
+
+
+def apart(_: argparse.Namespace) -> None:
+    """Different jobs, which take turns."""
+    queries = [new_experiment(100) for _ in range(number(25))]
+    with warm_server() as (address, _, store):
+        visits = [Visit(query, until="settled") for query in queries]
+        come(address, visits)
+        turns = turns_of(visits, store)
+    began = before = min(visit.times["began"] for visit in visits)
+    total, sums = 0.0, dict[str, float]()
+    for end, seed, begin, stop in turns:
+        print(f"turn: seed {seed}, sentences {begin} to {stop}, {end - before:.2f} s")
+        total += end - before
+        sums.setdefault(seed, total)
+        before = end
+    ratios = []
+    for visit in visits:
+        points, turned = visit.seconds("points"), sums[seed_of(visit)]
+        ratios.append(points / turned)
+        print(f"seed {seed_of(visit)}: first points {points:.2f} s, turns {turned:.2f} s")
+    print(f"apart: settled after {max(visit.times['settled'] for visit in visits) - began:.1f} s")
+    report("first points ÷ turns before them, worst", max(ratios))
+
+
+def comings(options: argparse.Namespace) -> None:
+    """Visitors who come and go, one in ten to something new."""
+    seconds, chance = 60 * options.minutes, random.Random(0)
+    visits, gaps = [], []
+    gap = 0.0
+    while gap < seconds:
+        is_new = chance.random() < 0.1
+        query = new_experiment(100) if is_new else f"layer={chance.randrange(7)}"
+        visits.append(Visit(query, until="settled", stays=chance.uniform(0, 10)))
+        gaps.append(gap)
+        gap += chance.expovariate(1)
+    with warm_server() as (address, server, _):
+        readings = asyncio.run(watch_memory(crowd(address, visits, gaps), server))
+        time.sleep(90)
+        end = memory(server)
+    waits = [visit.seconds("points") for visit in visits if "points" in visit.times]
+    p95 = quantiles(waits, n=20)[-1]
+    print(f"comings: {len(visits)}, {len(visits) - len(waits)} without points, p95 {p95:.1f} s")
+    late = readings[len(readings) // 2 :]
+    megabytes = [mb for _, mb in late]
+    slope = linear_regression(*zip(*late, strict=True)).slope * 60
+    print(f"memory, second half: {slope:+.2f} MB a minute, {spread(megabytes)} MB")
+    print(f"memory: {readings[0][1]:.0f} MB at first, {end:.0f} MB when 90 s have passed")
+
+
+def leaving(_: argparse.Namespace) -> None:
+    """Jobs that nobody wants any more: what they still did, and what they hold."""
+    with warm_server() as (address, server, store):
+        for way, button in (("cancelled", "Cancel"), ("left", "")):
+            before = memory(server)
+            visit = Visit(new_experiment(10_000), until="points", stays=2, leaves_by=button)
+            come(address, [visit])
+            began = time.monotonic()
+            wait_until_idle(server)
+            seconds, freed = time.monotonic() - began, memory(server) - before
+            n_measured = max(stop for _, _, _, stop in turns_of([visit], store))
+            print(f"{way}: idle after {seconds:.0f} s, {n_measured} measured, {freed:+.0f} MB")
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "stored": stored,
+    "shared": shared,
+    "apart": apart,
+    "comings": comings,
+    "leaving": leaving,
+}
+
+
+@contextmanager
+def warm_server() -> Iterator[tuple[str, psutil.Process, Path]]:
+    """A public server that has loaded its model."""
+    with serve(Path(__file__).parents[1], PUBLIC) as (address, server, store):
+        come(address, [Visit(new_experiment(50), until="settled")])
+        wait_until_idle(server)
+        yield address, server, store
+
+
+def new_experiment(sample_size: int) -> str:
+    """The query of an experiment that no store has."""
+    return f"sample_size={sample_size}&seed={next(_seeds)}"
+
+
+def number(n: int) -> int:
+    """A number of visitors."""
+    return max(n // 10, 2) if _is_small else n
+
+
+def come(address: str, visits: list[Visit]) -> list[Visit]:
+    """Let visitors come at once."""
+    return asyncio.run(crowd(address, visits))
+
+
+def seed_of(visit: Visit) -> str:
+    """The seed in a query of `new_experiment`."""
+    return visit.query.rpartition("seed=")[2]
+
+
+def turns_of(visits: list[Visit], store: Path) -> list[tuple[float, str, int, int]]:
+    """The ends of the turns that these visitors' jobs had, with seed and sentences, in order."""
+    seeds = set(map(seed_of, visits))
+    turns = []
+    for path in store.glob("norms-*/*.safetensors"):
+        seed = path.parent.name.split("-")[-2]
+        begin, stop = map(int, path.stem.split("-"))
+        if seed in seeds:
+            turns.append((path.stat().st_mtime, seed, begin, stop))
+    return sorted(turns)
+
+
+async def watch_memory(
+    visitors: Coroutine[Any, Any, object], server: psutil.Process
+) -> list[tuple[float, float]]:
+    """(seconds, MB) of a server while visitors come and go."""
+    task, began, readings = asyncio.create_task(visitors), time.monotonic(), []
+    while not task.done():
+        readings.append((time.monotonic() - began, await asyncio.to_thread(memory, server)))
+        await asyncio.wait([task], timeout=2)
+    await task
+    return readings
+
+
+def memory(server: psutil.Process) -> float:
+    """MB of a server and its workers, shared pages counted by their part."""
+    processes = [server, *server.children(recursive=True)]
+    return sum(process.memory_full_info().pss for process in processes) / 2**20
+
+
+def wait_until_idle(server: psutil.Process) -> None:
+    """Wait until a server and its workers have had nothing to do for a second."""
+    while True:
+        processes = [server, *server.children(recursive=True)]
+        before = [sum(process.cpu_times()[:2]) for process in processes]
+        time.sleep(1)
+        after = [sum(process.cpu_times()[:2]) for process in processes]
+        if sum(after) - sum(before) < 0.05:
+            return
+
+
+def spread(values: list[float]) -> str:
+    """A median with its range."""
+    return f"{median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+
+
+def report(figure: str, ratio: float) -> None:
+    """Print a ratio beside the promised one."""
+    print(f"{figure}: {ratio:.2f} (asked: {ASKED[figure]})")
+
+
+if __name__ == "__main__":
+    main()
