@@ -5,15 +5,10 @@ python -m benchmarks.shipped: replaces clsviz/results/data by what this machine 
 
 import shutil
 import tempfile
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from clsviz.api import (
-    compare_experiment,
-    measure_experiment,
-    probe_experiment,
-    search_test_experiment,
-)
+from clsviz.api import compare, measure, probe, search_test
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.worker import InProcess
@@ -31,7 +26,7 @@ def main() -> None:
     default = Experiment()
     views = [replace(default, pooling="mean"), replace(default, pooling="pooler"), default]
     for view in [*views, *(replace(default, layer=layer) for layer in range(1, 6))]:
-        result = measure_experiment(view, store=SHIPPED)
+        result = measure(**asdict(view), store=SHIPPED)
         print(f"{view.pooling}, layer {view.layer}: {result.verdict}")
     chunks = Chunks(SHIPPED)
     for folder in SHIPPED.glob("*-*"):
@@ -50,7 +45,7 @@ def add_probes(store: Path) -> None:
     default = Experiment()
     views = [replace(default, pooling="mean"), replace(default, pooling="pooler"), default]
     for view in [*views, *(replace(default, layer=layer) for layer in range(6))]:
-        result = probe_experiment(view, random_weights=view == default, store=store)
+        result = probe(**asdict(view), random_weights=view == default, store=store)
         print(f"{view.pooling}, layer {view.layer}: {result.numbers}")
     for path in (store / "results").iterdir():
         shutil.copy(path, SHIPPED / "results")
@@ -59,7 +54,7 @@ def add_probes(store: Path) -> None:
 def add_search(store: Path) -> None:
     """Add the texts that searches of the built-in corpus of titles find, without their vectors."""
     experiment = Experiment(corpus="python-api", pooling="mean")
-    print(search_test_experiment(experiment, store=store).numbers)
+    print(search_test(**asdict(experiment), store=store).numbers)
     for path in (store / "results").iterdir():
         shutil.copy(path, SHIPPED / "results")
 
@@ -67,7 +62,7 @@ def add_search(store: Path) -> None:
 def add_comparison(store: Path) -> None:
     """Add the comparison with random weights, without their vectors."""
     names = ["minilm", f"{models.UNTRAINED}minilm"]
-    print(compare_experiment(Experiment(), names, store=store).verdict)
+    print(compare(names, store=store).verdict)
     for path in (store / "results").iterdir():
         shutil.copy(path, SHIPPED / "results")
 

@@ -2,46 +2,47 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 from clsviz.errors import ClsvizError, CorpusError, SettingError, Undefined
 from clsviz.experiment import Experiment, Pooling, Settings
 from clsviz.jobs import own_vectors
-from clsviz.jobs.jobs import Job
+from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured, Prepared
-from clsviz.jobs.measure import measure as steps_of
-from clsviz.jobs.search import Rankings, rank_all
+from clsviz.jobs.measure import measure as measure_sample
+from clsviz.jobs.search import rank_all
 from clsviz.jobs.search import run as rank_texts
 from clsviz.jobs.worker import IN_PROCESS, Runner
 from clsviz.measurements import Kind
 from clsviz.progress import Progress, silent
-from clsviz.report import page as report_page
-from clsviz.results import anatomy, provenance
+from clsviz.report import page
+from clsviz.results import anatomy, probes, provenance
 from clsviz.results import compare as comparing
-from clsviz.results.anatomy import EXAMPLE
+from clsviz.results import search as searching
 from clsviz.results.compare import SEARCH_CORPUS, SEARCH_POOLING
 from clsviz.results.norms import norms
 from clsviz.results.own_vectors import measure as measure_vectors
-from clsviz.results.probes import SEEDS, UNCHECKED, Checks, Readings, probes
-from clsviz.results.probes import check as check_probe
-from clsviz.results.probes import find as find_readings
-from clsviz.results.probes import read as read_lengths
+from clsviz.results.probes import Checks, Readings
 from clsviz.results.result import Result
-from clsviz.results.search import DEFAULT_SEARCH, Search, Similarity
-from clsviz.results.search import check as check_search
-from clsviz.results.search import result as search_result
+from clsviz.results.search import Search, Similarity
 from clsviz.results.select import kind_of
 from clsviz.results.shipped import SHIPPED
-from clsviz.sources import corpora, models, sampling
-from clsviz.sources.models import UNTRAINED, Weights
+from clsviz.sources import corpora as sources
+from clsviz.sources import sampling
+from clsviz.sources.models import UNTRAINED
 from clsviz.sources.models import find as find_model
+from clsviz.sources.sampling import Sample
 from clsviz.sources.searches import Searches
 from clsviz.sources.searches import find as find_searches
 from clsviz.store.chunks import Chunks
 from clsviz.store.results import Results
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def measure(
@@ -51,6 +52,7 @@ def measure(
     vectors: str | Path | None = None,
     store: str | Path | None = None,
     progress: Progress = silent,
+    runner: Runner = IN_PROCESS,
     **settings: Unpack[Settings],
 ) -> Result:
     """Fit the norm of a vector on the length of the sentence.
@@ -60,36 +62,22 @@ def measure(
     vectors: own ones, in the place of model and corpus: a .parquet or .npz of `text` and `vector`.
     store: the folder of what was measured before; by default `default_store()`.
     progress: called with what is done, of how much, and of what.
+    runner: runs the model; by default in this process.
     The other settings are those of `Experiment`.
 
     Returns the line's R², slope and intervals as facts, and a table with a row for each sentence:
     of sentences in their order, with their index. Raises ClsvizError.
     """
-    experiment = _experiment(model, corpus, settings)
-    return measure_experiment(experiment, _texts(corpus), _path(vectors), store, progress)
-
-
-def measure_experiment(
-    experiment: Experiment,
-    texts: Any = None,
-    vectors: Path | None = None,
-    store: str | Path | None = None,
-    progress: Progress = silent,
-    runner: Runner = IN_PROCESS,
-) -> Result:
-    """As `measure`, of settings in one value.
-
-    texts: sentences, which take the place of the corpus. vectors: own ones, in that of both.
-    """
+    experiment, texts = _experiment(model, corpus, settings)
+    bench = _Bench(store, progress, runner)
     if experiment.probe_size != Experiment.probe_size:
         reason = f"probe_size is {experiment.probe_size:,}, and norms take the whole sample."
         raise SettingError(reason, "Leave it out.")
-    root = default_store() if store is None else Path(store)
     if vectors is not None:
-        return measure_vectors(vectors, experiment, Results(root, SHIPPED))
-    prepared = _prepare(experiment, texts, root, progress)
-    measured = _measure(prepared, experiment, kind_of(experiment), root, progress, runner)
-    result = norms(measured, experiment, Results(root, SHIPPED))
+        return measure_vectors(Path(vectors).expanduser(), experiment, bench.results)
+    prepared = bench.prepare(experiment, texts)
+    measured = bench.measure(prepared, experiment, kind_of(experiment))
+    result = norms(measured, experiment, bench.results)
     return result if texts is None else _in_order(result, prepared.sample)
 
 
@@ -100,6 +88,7 @@ def probe(
     random_weights: bool = False,
     store: str | Path | None = None,
     progress: Progress = silent,
+    runner: Runner = IN_PROCESS,
     **settings: Unpack[Settings],
 ) -> Result:
     """Predict the length of sentences from their vectors, after every layer.
@@ -111,33 +100,21 @@ def probe(
     Returns R² and the error of held-out predictions as facts, and a table with a row for each
     vector: probe_error and norm_error are mean absolute errors, in the unit. Raises ClsvizError.
     """
-    experiment = _experiment(model, corpus, settings)
-    return probe_experiment(experiment, random_weights, _texts(corpus), store, progress)
-
-
-def probe_experiment(
-    experiment: Experiment,
-    random_weights: bool = False,
-    texts: Any = None,
-    store: str | Path | None = None,
-    progress: Progress = silent,
-    runner: Runner = IN_PROCESS,
-) -> Result:
-    """As `probe`, of settings in one value; texts take the place of the corpus."""
-    check_probe(experiment)
-    root = default_store() if store is None else Path(store)
-    prepared = _prepare(experiment, texts, root, progress)
-    numbers, seconds = _read(prepared, experiment, root, progress, runner)
+    experiment, texts = _experiment(model, corpus, settings)
+    bench = _Bench(store, progress, runner)
+    probes.check(experiment)
+    prepared = bench.prepare(experiment, texts)
+    numbers, seconds = bench.read(prepared, experiment)
     random = []
     if random_weights:
         name = UNTRAINED + experiment.model.removeprefix(UNTRAINED)
         view = replace(experiment, layer=None, pooling="cls")
-        for seed in SEEDS:
-            untrained = Prepared(models.find(name, seed, progress), prepared.sample)
-            (readings, _), more_seconds = _read(untrained, view, root, progress, runner)
+        for seed in probes.SEEDS:
+            untrained = Prepared(find_model(name, seed, progress), prepared.sample)
+            (readings, _), extra_seconds = bench.read(untrained, view)
             random.append(readings)
-            seconds += more_seconds
-    result = probes(prepared, numbers, experiment, random, seconds)
+            seconds += extra_seconds
+    result = probes.probes(prepared, numbers, experiment, random, seconds)
     return result if texts is None else replace(result, command="")
 
 
@@ -155,6 +132,7 @@ def search_test(
     length_power: float | None = None,
     store: str | Path | None = None,
     progress: Progress = silent,
+    runner: Runner = IN_PROCESS,
     **settings: Unpack[Settings],
 ) -> Result:
     """Test if a search finds texts of some lengths more often than they are right.
@@ -172,119 +150,79 @@ def search_test(
     with a row for each search. Raises ClsvizError, also where there are under 30 searches.
     """
     defaults: Settings = {"sample_size": "all", "pooling": "mean"}
-    experiment = _experiment(model, corpus, {**defaults, **settings})
+    experiment, texts = _experiment(model, corpus, {**defaults, **settings})
+    files = {"searches": searches, "vectors": vectors, "query_vectors": query_vectors}
     search = Search(
         task=task,
         titles=titles,
-        searches=_path(searches),
-        vectors=_path(vectors),
-        query_vectors=_path(query_vectors),
         similarity=similarity,
         max_exposure=max_exposure,
         length_power=length_power,
+        **{key: Path(name).expanduser() for key, name in files.items() if name is not None},
     )
-    return search_test_experiment(experiment, search, _texts(corpus), store, progress)
-
-
-def search_test_experiment(
-    experiment: Experiment,
-    search: Search = DEFAULT_SEARCH,
-    texts: Any = None,
-    store: str | Path | None = None,
-    progress: Progress = silent,
-    runner: Runner = IN_PROCESS,
-) -> Result:
-    """As `search_test`, of settings in two values; texts take the place of the corpus."""
-    check_search(experiment, search)
+    searching.check(experiment, search)
     if search.vectors is not None and search.query_vectors is not None:
         own = own_vectors.read(search.vectors)
         queries = own_vectors.read(search.query_vectors, "query", "ids")
-        searches, indexed = own_vectors.searches_of(own, queries, experiment)
-        rankings = rank_all(searches, indexed, experiment.seed, search.length_power)
-        return search_result(searches, rankings, experiment, search, None, own.fingerprint)
-    root = default_store() if store is None else Path(store)
-    weights = models.find(experiment.model, experiment.seed, progress)
-    choice: dict[str, Any] = {
-        "task": search.task,
-        "titles": search.titles,
-        "judged": search.searches,
-    }
-    searches = find_searches(experiment, root, **choice, texts=texts, progress=progress)
-    job: Job[Rankings] = Job()
-    stores = Chunks(root, SHIPPED), runner, Results(root, SHIPPED)
-    for _ in rank_texts(job, searches, weights, experiment, search.length_power, *stores):
-        progress(job.done, job.total, job.unit)
-    assert job.result is not None  # it has taken its last step
-    return search_result(searches, job.result, experiment, search, weights)
-
-
-def _path(name: str | Path | None) -> Path | None:
-    return None if name is None else Path(name).expanduser()
+        pairs, indexed = own_vectors.searches_of(own, queries, experiment)
+        rankings = rank_all(pairs, indexed, experiment.seed, length_power)
+        return searching.result(pairs, rankings, experiment, search, None, own.fingerprint)
+    bench = _Bench(store, progress, runner)
+    weights = find_model(experiment.model, experiment.seed, progress)
+    choice: dict[str, Any] = {"task": task, "titles": titles, "judged": search.searches}
+    pairs = find_searches(experiment, bench.root, **choice, texts=texts, progress=progress)
+    searched = pairs, weights, experiment, length_power
+    rankings = bench.finish(rank_texts, *searched, *bench.stores)
+    return searching.result(pairs, rankings, experiment, search, weights)
 
 
 def compare(
     models: Sequence[str] | str,
     corpus: Any = "python-docs",
     *,
+    corpora: Sequence[str] = (),
     search_corpus: str = SEARCH_CORPUS,
     search_pooling: Pooling = SEARCH_POOLING,
     store: str | Path | None = None,
     progress: Progress = silent,
+    runner: Runner = IN_PROCESS,
     **settings: Unpack[Settings],
 ) -> Result:
     """Compare models on the same sentences: search, probe and norm.
 
     models: two to six names, the first `probe_size` sentences of whose sample are compared where
-    all of the models read them as a whole. search_corpus: what all of them search by cosine, as
-    `search_test` does; "" for no search. search_pooling: the vector that searches.
-    The other settings are those of `measure`.
+    all of the models read them as a whole. corpora: several names, in the place of corpus.
+    search_corpus: what all models search by cosine, as `search_test` does; "" for no search.
+    search_pooling: the vector that searches. The other settings are those of `measure`.
 
     Returns differences with intervals by a paired bootstrap as facts, and a table with a row for
-    each model. Raises ClsvizError.
+    each model and corpus. Raises ClsvizError.
     """
-    experiment = _experiment(Experiment.model, corpus, settings)
     names = models.split(",") if isinstance(models, str) else models
-    options: dict[str, Any] = {"search_corpus": search_corpus, "search_pooling": search_pooling}
-    texts = _texts(corpus)
-    return compare_experiment(
-        experiment, names, texts=texts, **options, store=store, progress=progress
-    )
-
-
-def compare_experiment(
-    experiment: Experiment,
-    models: Sequence[str],
-    corpora: Sequence[str] = (),
-    search_corpus: str = SEARCH_CORPUS,
-    search_pooling: Pooling = SEARCH_POOLING,
-    texts: Any = None,
-    store: str | Path | None = None,
-    progress: Progress = silent,
-    runner: Runner = IN_PROCESS,
-) -> Result:
-    """As `compare`, of settings in one value; corpora: several, in the place of its corpus."""
-    comparing.check(models)
-    experiment = replace(experiment, model=models[0])
-    corpora = list(dict.fromkeys(corpora)) or [experiment.corpus]
-    root = default_store() if store is None else Path(store)
-    weights = [find_model(name, experiment.seed, progress) for name in models]
-    searching = comparing.searching_of(experiment, search_corpus, search_pooling)
-    searches: Searches | str = ""
-    if searching is not None:
+    names = [name.strip() for name in names]
+    comparing.check(names)
+    experiment, texts = _experiment(names[0], corpus, settings)
+    bench = _Bench(store, progress, runner)
+    weights = [find_model(name, experiment.seed, progress) for name in names]
+    views = [replace(experiment, corpus=name) for name in dict.fromkeys(corpora)] or [experiment]
+    samples = [bench.sample(view, texts) for view in views]
+    search = comparing.searching_of(experiment, search_corpus, search_pooling)
+    pairs: Searches | None = None
+    problem = ""
+    if search is not None:
         try:
-            searches = find_searches(searching, root, progress=progress)
+            pairs = find_searches(search, bench.root, progress=progress)
         except Undefined as error:
-            searches = str(error)
-    results = []
-    for corpus in corpora:
-        view = replace(experiment, corpus=corpus)
-        first = _prepare(view, texts, root, progress)
-        prepared = [Prepared(one, first.sample) for one in weights]
-        settings = prepared, view, searching, searches
-        results.append(_compare(*settings, root, progress, runner))
+            problem = str(error)
+    results: list[Result] = []
+    for view, sample in zip(views, samples, strict=True):
+        on_this = [Prepared(one, sample) for one in weights], view, search
+        seconds = bench.finish(comparing.measure_all, *on_this, pairs, bench.stores)
+        searches = problem if pairs is None else pairs
+        results.append(bench.finish(comparing.answer, *on_this, searches, seconds, bench.stores))
     if len(results) == 1:
         return results[0]
-    return comparing.joined(results, corpora, experiment, searching)
+    return comparing.joined(results, [view.corpus for view in views], experiment, search)
 
 
 def report(
@@ -296,6 +234,7 @@ def report(
     search_pooling: Pooling = SEARCH_POOLING,
     store: str | Path | None = None,
     progress: Progress = silent,
+    runner: Runner = IN_PROCESS,
     **settings: Unpack[Settings],
 ) -> str:
     """All answers on a model and a corpus, as one HTML page that needs no network.
@@ -306,46 +245,32 @@ def report(
     Returns the page, of at most 4 MB. Raises ClsvizError where model or corpus cannot be read; an
     answer that fails otherwise says so in its place.
     """
-    experiment = _experiment(model, corpus, settings)
-    options: dict[str, Any] = {"search_corpus": search_corpus, "search_pooling": search_pooling}
-    texts = _texts(corpus)
-    return report_experiment(
-        experiment, others, texts=texts, **options, store=store, progress=progress
-    )
-
-
-def report_experiment(
-    experiment: Experiment,
-    others: Sequence[str] = (),
-    search_corpus: str = SEARCH_CORPUS,
-    search_pooling: Pooling = SEARCH_POOLING,
-    texts: Any = None,
-    store: str | Path | None = None,
-    progress: Progress = silent,
-    runner: Runner = IN_PROCESS,
-) -> str:
-    """As `report`, of settings in one value; texts take the place of the corpus."""
-    root = default_store() if store is None else Path(store)
-    prepared = _prepare(experiment, texts, root, progress)
-    weights, corpus = prepared.weights, prepared.sample.corpus
-    options: dict[str, Any] = {"store": root, "progress": progress, "runner": runner}
-    searching = comparing.searching_of(experiment, search_corpus, search_pooling)
-    names = [experiment.model, *others]
-    questions: dict[str, Callable[[], Result]] = {
-        "Norm vs length": lambda: measure_experiment(
-            replace(experiment, probe_size=Experiment.probe_size), texts, **options
-        ),
-        "Where length lives": lambda: probe_experiment(experiment, texts=texts, **options),
+    experiment, texts = _experiment(model, corpus, settings)
+    bench = _Bench(store, progress, runner)
+    prepared = bench.prepare(experiment, texts)
+    weights, label = prepared.weights, prepared.sample.corpus.label
+    options: dict[str, Any] = {"store": bench.root, "progress": progress, "runner": runner}
+    view = {**asdict(experiment), "corpus": corpus, **options}
+    del view["model"]
+    search = comparing.searching_of(experiment, search_corpus, search_pooling)
+    searched: dict[str, Any] = {
+        "search_corpus": search_corpus,
+        "search_pooling": search_pooling,
     }
-    if searching is not None:
-        questions["Does length bend my search?"] = partial(
-            search_test_experiment, searching, **options
-        )
+    norm = {**view, "probe_size": Experiment.probe_size}
+    questions: dict[str, Callable[[], Result]] = {
+        "Norm vs length": partial(measure, model, **norm),
+        "Where length lives": partial(probe, model, **view),
+    }
+    if search is not None:
+        name = "Does length bend my search?"
+        questions[name] = partial(search_test, **asdict(search), **options)
     if others:
-        questions["Compare models"] = lambda: compare_experiment(
-            experiment, names, (), search_corpus, search_pooling, texts, **options
-        )
-    questions["Inside the model"] = lambda: _inside(weights, experiment, root, runner)
+        questions["Compare models"] = partial(compare, [model, *others], **view, **searched)
+    inside = weights, experiment.precision, anatomy.EXAMPLE
+    questions["Inside the model"] = lambda: anatomy.anatomy(
+        anatomy.dissected(*inside, runner, bench.results), weights, anatomy.EXAMPLE, experiment
+    )
     answers: list[Result | tuple[str, ClsvizError]] = []
     for question, answer in questions.items():
         try:
@@ -353,8 +278,8 @@ def report_experiment(
         except ClsvizError as error:
             answers.append((question, error))
     sample = f"{len(prepared.sample):,} sentences, seed {experiment.seed}"
-    about = provenance.method(weights, corpus, sample)
-    return report_page(f"{weights.label} on {corpus.label}", answers, about)
+    about = provenance.method(weights, prepared.sample.corpus, sample)
+    return page(f"{weights.label} on {label}", answers, about)
 
 
 def default_store() -> Path:
@@ -363,99 +288,74 @@ def default_store() -> Path:
     return Path(os.environ.get("CLSVIZ_STORE") or Path(cache) / "clsviz")
 
 
-def _experiment(model: str, corpus: Any, settings: Settings) -> Experiment:
-    """The settings of a call, whose corpus may be sentences; raises SettingError."""
+class _Bench:
+    """The store of a call, who is told of its progress, and what runs models for it."""
+
+    def __init__(self, store: str | Path | None, progress: Progress, runner: Runner) -> None:
+        self.root = default_store() if store is None else Path(store).expanduser()
+        self.progress = progress
+        self.results = Results(self.root, SHIPPED)
+        self.stores = Chunks(self.root, SHIPPED), runner, self.results
+
+    def finish(
+        self, steps: Callable[Concatenate[Job[T], P], Steps], *args: P.args, **options: P.kwargs
+    ) -> T:
+        """Take all steps of a job; returns its result."""
+        job: Job[T] = Job()
+        last = job.done, job.total, job.unit
+        for _ in chain(steps(job, *args, **options), [None]):  # and after the last step
+            now = job.done, job.total, job.unit
+            if now != last:
+                self.progress(*now)
+            last = now
+        assert job.result is not None  # it has taken its last step
+        return job.result
+
+    def prepare(self, experiment: Experiment, texts: Any) -> Prepared:
+        """The model and the sample of an experiment, or of sentences."""
+        weights = find_model(experiment.model, experiment.seed, self.progress)
+        return Prepared(weights, self.sample(experiment, texts))
+
+    def sample(self, experiment: Experiment, texts: Any) -> Sample:
+        """The sample of an experiment, or of sentences; raises CorpusError where it is empty."""
+        if texts is None:
+            sample = sampling.draw(experiment, self.root, self.progress)
+        else:
+            sample = sampling.sample_of(sources.from_texts(texts, experiment), experiment)
+        if not len(sample):
+            reason = f"{sample.corpus.label} holds no sentences."
+            raise CorpusError(reason, "Choose another corpus.")
+        return sample
+
+    def measure(self, prepared: Prepared, experiment: Experiment, kind: Kind) -> Measured:
+        """Measure all of a sample, and store it."""
+        return self.finish(measure_sample, prepared, experiment, kind, *self.stores[:2])
+
+    def read(
+        self, prepared: Prepared, experiment: Experiment
+    ) -> tuple[tuple[Readings, Checks], float]:
+        """The numbers of probes, stored or computed, and the seconds that measuring took."""
+        stored = probes.find(prepared, experiment, self.results)
+        if stored is not None and stored[1] is not probes.UNCHECKED:
+            return stored, 0.0
+        measured = self.measure(prepared, experiment, "vectors")
+        return self.finish(probes.read, measured, experiment, self.results), measured.seconds
+
+
+def _experiment(model: str, corpus: Any, settings: Settings) -> tuple[Experiment, Any]:
+    """The settings of a call, and the sentences that take the place of a corpus, or None."""
     if corpus is None:
         raise CorpusError("The corpus is None.", "Give its name, or a list of sentences.")
     is_name = isinstance(corpus, str | Path)
     sample_size = settings.get("sample_size")
     if sample_size is None:
         sample_size = Experiment.sample_size if is_name else "all"
-    name = str(corpus) if is_name else "memory"
     chosen: dict[str, Any] = {**settings, "sample_size": sample_size}
-    return Experiment(model, name, **chosen)
+    experiment = Experiment(model, str(corpus) if is_name else "memory", **chosen)
+    return experiment, None if is_name else corpus
 
 
-def _texts(corpus: Any) -> Any:
-    """The sentences that a call takes in the place of a corpus, or None."""
-    return None if isinstance(corpus, str | Path) else corpus
-
-
-def _prepare(experiment: Experiment, texts: Any, root: Path, progress: Progress) -> Prepared:
-    """The model and the sample of an experiment, or of sentences."""
-    weights = models.find(experiment.model, experiment.seed, progress)
-    if texts is None:
-        return Prepared(weights, sampling.draw(experiment, root, progress))
-    corpus = corpora.from_texts(texts, experiment)
-    return Prepared(weights, sampling.sample_of(corpus, experiment))
-
-
-def _measure(
-    prepared: Prepared,
-    experiment: Experiment,
-    kind: Kind,
-    root: Path,
-    progress: Progress,
-    runner: Runner,
-) -> Measured:
-    """Measure all of a sample, and store it."""
-    job: Job[Measured] = Job()
-    for _ in steps_of(job, prepared, experiment, kind, Chunks(root, SHIPPED), runner):
-        progress(job.done, job.total, job.unit)
-    if job.result is None:
-        label = prepared.sample.corpus.label
-        raise CorpusError(f"{label} holds no sentences.", "Choose another corpus.")
-    progress(job.done, job.total, job.unit)
-    return job.result
-
-
-def _read(
-    prepared: Prepared, experiment: Experiment, root: Path, progress: Progress, runner: Runner
-) -> tuple[tuple[Readings, Checks], float]:
-    """The numbers of probes, stored or computed, and the seconds that measuring took."""
-    results = Results(root, SHIPPED)
-    stored = find_readings(prepared, experiment, results)
-    if stored is not None and stored[1] is not UNCHECKED:
-        return stored, 0.0
-    measured = _measure(prepared, experiment, "vectors", root, progress, runner)
-    job: Job[tuple[Readings, Checks]] = Job()
-    for _ in read_lengths(job, measured, experiment, results):
-        progress(job.done, job.total, job.unit)
-    assert job.result is not None  # it has taken its last step
-    return job.result, measured.seconds
-
-
-def _inside(weights: Weights, experiment: Experiment, root: Path, runner: Runner) -> Result:
-    """The model in parts, with the example in it."""
-    store, precision = Results(root, SHIPPED), experiment.precision
-    parts = anatomy.dissected(weights, precision, EXAMPLE, runner, store)
-    return anatomy.anatomy(parts, weights, EXAMPLE, experiment)
-
-
-def _compare(
-    prepared: Sequence[Prepared],
-    experiment: Experiment,
-    searching: Experiment | None,
-    searches: Searches | str,
-    root: Path,
-    progress: Progress,
-    runner: Runner,
-) -> Result:
-    """The answer on one corpus."""
-    stores = Chunks(root, SHIPPED), runner, Results(root, SHIPPED)
-    known = None if isinstance(searches, str) else searches
-    measuring: Job[float] = Job()
-    for _ in comparing.measure_all(measuring, prepared, experiment, searching, known, stores):
-        progress(measuring.done, measuring.total, measuring.unit)
-    job: Job[Result] = Job()
-    settings = searching, searches, measuring.result or 0.0
-    for _ in comparing.answer(job, prepared, experiment, *settings, stores):
-        progress(job.done, job.total, job.unit)
-    assert job.result is not None  # it has taken its last step
-    return job.result
-
-
-def _in_order(result: Result, sample: sampling.Sample) -> Result:
+def _in_order(result: Result, sample: Sample) -> Result:
     """The result of sentences in memory: its table has their order and their index."""
     table = result.table.iloc[sample.order[: len(result.table)].argsort()].set_index("index")
     return replace(result, table=table.rename_axis(None), command="")

@@ -6,32 +6,34 @@ which is one line; 3 for an error of ours, with its traceback.
 
 import argparse
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Final, NoReturn
 from urllib.parse import parse_qsl, urlsplit
 
 from clsviz import api
-from clsviz.errors import ClsvizError, SettingError, quote
+from clsviz.errors import ClsvizError, SettingError, printable, quote
 from clsviz.experiment import Experiment
 from clsviz.files import replacing
 from clsviz.progress import silent
 from clsviz.results.result import PICTURES, WRITERS, Result, check_ending
-from clsviz.results.search import Search
 
 CHECKOUT, INSTALLED = Path(__file__).parents[1], Path(__file__).with_name("dashboard")
 
 APP: Final = (INSTALLED if INSTALLED.exists() else CHECKOUT) / "app.py"
 
-COMMANDS: Final[dict[str, Callable[..., Result]]] = {
-    "measure": api.measure_experiment,
-    "probe": api.probe_experiment,
-    "search-test": api.search_test_experiment,
-    "compare": api.compare_experiment,
+COMMANDS: Final[dict[str, Callable[..., Result | str]]] = {
+    "measure": api.measure,
+    "probe": api.probe,
+    "search-test": api.search_test,
+    "compare": api.compare,
+    "report": api.report,
 }
 
 DEFAULTS: Final[dict[str, dict[str, str]]] = {
@@ -42,31 +44,50 @@ DEFAULTS: Final[dict[str, dict[str, str]]] = {
 LINKED: Final = {
     "search-test": {"search_corpus": "corpus", "search_pooling": "pooling"}
     | {name: name for name in ("model", "seed")},
+    "measure": {
+        field.name: field.name for field in fields(Experiment) if field.name != "probe_size"
+    },
 }
 """Settings that a command takes from a link, by their names there; others take all."""
 
-VECTORS_HELP: Final = "own vectors of texts, in the place of model and corpus"
-
-SEARCH_FLAGS: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
-    "task": (str, "titles, halves or cloze; by default what suits the corpus"),
-    "titles": (str, "the column that searches"),
-    "searches": (Path, "a file of query and ids, or of query and text"),
-    "vectors": (Path, VECTORS_HELP),
-    "query_vectors": (Path, "own vectors of queries, with the ids of the right texts"),
-    "similarity": (str, "cosine, or dot for the dot product; by default cosine"),
-    "max_exposure": (float, "status 1 if a fifth takes surely over so many times its share"),
-    "length_power": (float, "of tokens, by which scores are multiplied as another fix to try"),
+SEARCH_OF_LINK: Final = ("search_corpus", "search_pooling")
+LINKED_FLAGS: Final = {
+    "search-test": ("similarity",),
+    "compare": SEARCH_OF_LINK,
+    "report": SEARCH_OF_LINK,
 }
-"""Flags of search-test besides the settings: their types, and what they mean."""
+"""Flags besides the settings that a command takes from a link; `others` comes several times."""
 
 
-PAGES: Final = (".html",)
+def names(text: str) -> list[str]:
+    """Names with commas between."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
-COMPARE_FLAGS: Final = {
-    "search_corpus": "what all models search, “” for nothing; by default python-api",
-    "search_pooling": "the vector that searches; by default mean",
+
+VECTORS: Final = (Path, "own vectors of texts, in the place of model and corpus")
+
+SEARCH: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
+    "search_corpus": (str, "what all models search, “” for nothing; by default python-api"),
+    "search_pooling": (str, "the vector that searches; by default mean"),
 }
-"""Flags of compare and report besides the settings."""
+
+FLAGS: Final[dict[str, dict[str, tuple[Callable[[str], Any], str]]]] = {
+    "measure": {"vectors": VECTORS},
+    "probe": {"random_weights": (bool, "compare with random weights, of three seeds")},
+    "search-test": {
+        "task": (str, "titles, halves or cloze; by default what suits the corpus"),
+        "titles": (str, "the column that searches"),
+        "searches": (Path, "a file of query and ids, or of query and text"),
+        "vectors": VECTORS,
+        "query_vectors": (Path, "own vectors of queries, with the ids of the right texts"),
+        "similarity": (str, "cosine, or dot for the dot product; by default cosine"),
+        "max_exposure": (float, "status 1 if a fifth takes surely over so many times its share"),
+        "length_power": (float, "of tokens, by which scores are multiplied as another fix to try"),
+    },
+    "compare": {"models": (names, "two to six, with commas between"), **SEARCH},
+    "report": {"others": (names, "models to compare with, with commas between"), **SEARCH},
+}
+"""Flags of a command besides the settings: their types, and what they mean."""
 
 
 def command() -> NoReturn:
@@ -95,68 +116,50 @@ def _run(name: str, options: dict[str, Any]) -> int:
     if name == "app":
         script = [sys.executable, "-m", "streamlit", "run", str(APP), *options["arguments"]]
         return subprocess.call(script)
-    if name == "report":
-        return _report(options)
-    output: Path | None = options.pop("output")
-    plot: Path | None = options.pop("plot")
-    is_json, store = options.pop("json"), options.pop("store")
-    questions: dict[str, Any] = {}
-    if name == "search-test":
-        flags = {flag: options.pop(flag) for flag in SEARCH_FLAGS if flag in options}
-        linked = dict(_pairs(options.get("query", "")))
-        similarity = {name: linked[name] for name in ("similarity",) if name in linked}
-        questions["search"] = Search(**{**similarity, **flags})
-    if name == "compare":
-        corpora = options.pop("corpora")
-        options |= {"corpus": corpora[0]} if corpora else {}
-        questions |= {**_comparison(options), "corpora": corpora}
-    if name == "measure":
-        questions["vectors"] = options.pop("vectors")
-    if name == "probe":
-        questions["random_weights"] = options.pop("random_weights")
-    experiment = _experiment(name, options)
-    for path, endings in ((output, WRITERS), (plot, PICTURES)):
+    output, plot = options.pop("output"), options.pop("plot", None)
+    is_json = options.pop("json", False)
+    keywords = _keywords(name, options)
+    for path, endings in ((output, _endings(name)), (plot, PICTURES)):
         if path is not None:
             check_ending(path, endings)
+            _check_place(path)
+    if "store" in keywords:
+        _check_place(keywords["store"] / "a file")
     progress = _show_progress if sys.stderr.isatty() else silent
-    result = COMMANDS[name](experiment, **questions, store=store, progress=progress)
+    answer = COMMANDS[name](**keywords, progress=progress)
+    if isinstance(answer, str):
+        with replacing(output) as file:
+            file.write(answer.encode())
+        _print(str(output))
+        return 0
     if output is not None:
-        result.write(output)
+        answer.write(output)
     if plot is not None:
-        result.save_plot(plot)
-    print(_text(result, is_json))
-    return 1 if result.details.get("exceeded") else 0
+        answer.save_plot(plot)
+    _print(_json(answer) if is_json else answer.text())
+    return 1 if answer.details.get("exceeded") else 0
 
 
-def _report(options: dict[str, Any]) -> int:
-    output, store = options.pop("output"), options.pop("store")
-    questions = _comparison(options)
-    questions["others"] = questions.pop("models")[1:]
-    experiment = _experiment("report", options)
-    check_ending(output, PAGES)
-    progress = _show_progress if sys.stderr.isatty() else silent
-    text = api.report_experiment(experiment, **questions, store=store, progress=progress)
-    with replacing(output) as file:
-        file.write(text.encode())
-    print(output)
-    return 0
-
-
-def _comparison(options: dict[str, Any]) -> dict[str, Any]:
-    """The models to compare, and the settings of their search, of flags or of a link."""
-    link = dict.fromkeys(COMPARE_FLAGS) | dict(_pairs(options.get("query", "")))
-    others = [name for key, name in _pairs(options.get("query", "")) if key == "others"]
-    others = _names(options.pop("others", None)) or others
-    models = _names(options.pop("models", None))
-    settings = {name: options.pop(name, link[name]) for name in COMPARE_FLAGS}
-    search = {name: value for name, value in settings.items() if value is not None}
-    model = options.get("model") or link.get("model") or Experiment.model
-    return {"models": models or [model, *others], **search}
-
-
-def _names(text: str | None) -> list[str]:
-    """Names with commas between."""
-    return [name.strip() for name in (text or "").split(",") if name.strip()]
+def _keywords(name: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The keywords of a call: those of flags, which come first, and of a link."""
+    is_linked = "query" in options
+    pairs = _pairs(options.pop("query", ""))
+    every = {field.name: field.name for field in fields(Experiment)}
+    settings = LINKED.get(name, every)
+    linked = {settings[key]: text for key, text in pairs if key in settings}
+    flags = {key: text for key, text in pairs if key in LINKED_FLAGS.get(name, ())}
+    others = [one for key, text in pairs if key == "others" for one in names(text)]
+    if is_linked and not (linked or flags or others):
+        raise SettingError("The link of --query has no settings.", "Copy the whole address.")
+    chosen = {key: options.pop(key) for key in every if key in options}
+    experiment = Experiment.parse({**DEFAULTS.get(name, {}), **linked, **chosen})
+    keywords = {**asdict(experiment), **flags, **options}
+    if name == "report":
+        keywords.setdefault("others", others)
+    if name == "compare":
+        keywords.setdefault("models", [keywords["model"], *others])
+        del keywords["model"]
+    return keywords
 
 
 def _pairs(link: str) -> list[tuple[str, str]]:
@@ -168,26 +171,37 @@ def _pairs(link: str) -> list[tuple[str, str]]:
     return parse_qsl(address.query or address.path.lstrip("?"))
 
 
-def _text(result: Result, is_json: bool) -> str:
-    if is_json:
-        return json.dumps(result.json(), ensure_ascii=False, allow_nan=False)
-    return result.text()
+def _check_place(path: Path) -> None:
+    """Raise SettingError, before any work, where a file cannot be written."""
+    if path.is_dir():
+        raise SettingError(f"{quote(path)} is a folder.", "Choose the name of a file.")
+    folder = path.parent
+    while not os.path.lexists(folder):  # it will be created
+        folder = folder.parent
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        reason = f"{quote(folder)} cannot be written ({error.strerror or error})."
+        raise SettingError(reason, "Choose another folder.") from None
 
 
-def _experiment(command: str, options: dict[str, Any]) -> Experiment:
-    """The settings of a link, and of flags, which come first; raises SettingError."""
-    link = options.pop("query", None)
-    settings: dict[str, str] = {}
-    if link is not None:
-        pairs = _pairs(link)
-        names = {field.name: field.name for field in fields(Experiment)}
-        names = LINKED.get(command, names)
-        settings = {names[name]: text for name, text in pairs if name in names}
-        if command == "measure":
-            settings.pop("probe_size", None)
-        if not settings and not {"others", "similarity", *COMPARE_FLAGS} & dict(pairs).keys():
-            raise SettingError("The link of --query has no settings.", "Copy the whole address.")
-    return Experiment.parse({**DEFAULTS.get(command, {}), **settings, **options})
+def _json(result: Result) -> str:
+    return json.dumps(result.json(), ensure_ascii=False, allow_nan=False)
+
+
+def _print(text: str) -> None:
+    """Print, also to a terminal that lacks letters, and to a program that has read enough."""
+    encoding = sys.stdout.encoding
+    try:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes at its end
+
+
+def _endings(name: str) -> tuple[str, ...]:
+    """Endings of the file that --output names."""
+    return (".html",) if name == "report" else WRITERS
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -195,73 +209,51 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     app = commands.add_parser("app", help="open the dashboard")
     app.add_argument("arguments", nargs="*", help="for streamlit run, after --")
-    for name in [*COMMANDS, "report"]:
-        function = getattr(api, name.replace("-", "_"))
+    for name, function in COMMANDS.items():
         summary = (function.__doc__ or "").partition("\n")[0]
         command = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
-        _add_settings(name, command)
-        if name == "compare":
-            command.add_argument("--models", metavar="A,B", help="two to six, with commas between")
-        if name == "report":
-            others = "models to compare with, with commas between"
-            command.add_argument("--others", metavar="A,B", help=others)
-        if name in ("compare", "report"):
-            _add_flags(command, {flag: (str, meaning) for flag, meaning in COMPARE_FLAGS.items()})
-        if name == "probe":
-            meaning = "compare with random weights, of three seeds"
-            command.add_argument("--random-weights", action="store_true", help=meaning)
-        if name == "measure":
-            command.add_argument("--vectors", type=Path, metavar="FILE", help=VECTORS_HELP)
-        if name == "search-test":
-            _add_flags(command, SEARCH_FLAGS)
-        command.add_argument("--query", metavar="LINK", default=argparse.SUPPRESS, help=LINK_HELP)
-        command.add_argument("--store", metavar="DIR", help="the folder of what is measured")
-        files: dict[str, Sequence[str]] = {"--output": WRITERS, "--plot": PICTURES}
-        if name == "report":
-            files = {"--output": PAGES}
-        else:
-            command.add_argument("--json", action="store_true", help="print the answer as JSON")
-        for flag, endings in files.items():
-            meaning = " or ".join(endings)
-            is_needed = name == "report"
-            command.add_argument(flag, type=Path, metavar="FILE", help=meaning, required=is_needed)
+        for field in fields(Experiment):
+            default = DEFAULTS.get(name, {}).get(field.name, field.default)
+            meaning = f"by default {'last' if default is None else default or 'the likeliest'}"
+            if (name, field.name) == ("compare", "corpus"):
+                several = {"action": "append", "dest": "corpora"}
+                _add(command, "corpus", str, f"{meaning}; several times for several", **several)
+            elif (name, field.name) != ("compare", "model"):
+                _add(command, field.name, str, meaning)
+        for flag, (kind, meaning) in FLAGS[name].items():
+            _add(command, flag, kind, meaning)
+        _add(command, "query", str, "the address of a page, whose settings are taken")
+        _add(command, "store", Path, "the folder of what is measured")
+        is_report = name == "report"
+        written = " or ".join(_endings(name))
+        command.add_argument(
+            "--output", type=Path, metavar="FILE", help=written, required=is_report
+        )
+        if not is_report:
+            _add(command, "json", bool, "print the answer as JSON")
+            _add(command, "plot", Path, " or ".join(PICTURES))
     return parser
 
 
-def _add_settings(name: str, command: argparse.ArgumentParser) -> None:
-    """Add a flag for each field of the experiment."""
-    for field in fields(Experiment):
-        default = DEFAULTS.get(name, {}).get(field.name, field.default)
-        meaning = f"by default {'last' if default is None else default or 'the likeliest'}"
-        flag = f"--{field.name.replace('_', '-')}"
-        if (name, field.name) == ("compare", "corpus"):
-            several = f"{meaning}; several times for several"
-            command.add_argument(
-                flag, action="append", dest="corpora", default=[], metavar="VALUE", help=several
-            )
-        elif (name, field.name) != ("compare", "model"):
-            command.add_argument(flag, default=argparse.SUPPRESS, metavar="VALUE", help=meaning)
-
-
-def _add_flags(
-    command: argparse.ArgumentParser, flags: Mapping[str, tuple[Callable[[str], Any], str]]
+def _add(
+    command: argparse.ArgumentParser,
+    name: str,
+    kind: Callable[[str], Any],
+    meaning: str,
+    **options: Any,
 ) -> None:
-    """Add flags of a command: their types, and what they mean."""
-    for name, (kind, meaning) in flags.items():
-        flag = f"--{name.replace('_', '-')}"
-        command.add_argument(
-            flag, type=kind, metavar="VALUE", help=meaning, default=argparse.SUPPRESS
-        )
-
-
-LINK_HELP: Final = "the address of a page of the dashboard, whose settings are taken"
+    """Add a flag, which is missing among the options where it is not set."""
+    options |= {"action": "store_true"} if kind is bool else {"type": kind, "metavar": "VALUE"}
+    flag = f"--{name.replace('_', '-')}"
+    command.add_argument(flag, help=meaning, default=argparse.SUPPRESS, **options)
 
 
 class _Parser(argparse.ArgumentParser):
     """Its errors are one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}. See {self.prog} --help.\n")
+        line = " ".join(map(printable, message.split()))
+        self.exit(2, f"{self.prog}: {line}. See {self.prog} --help.\n")
 
 
 def _show_progress(done: int, total: int, unit: str) -> None:

@@ -54,9 +54,12 @@ LONGEST_QUOTE = 80
 
 
 def quote(text: object) -> str:
-    """Text from outside as messages show it: quoted, on one line, printable, shortened."""
+    """Text from outside as messages show it, in quotation marks."""
+    return f"“{printable(text)}”"
+
+
+def printable(text: object) -> str:
+    """Text from outside on one line, without control characters, shortened."""
     line = " ".join(str(text).split())
-    printable = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
-    if len(printable) > LONGEST_QUOTE:
-        printable = f"{printable[: LONGEST_QUOTE - 1]}…"
-    return f"“{printable}”"
+    clean = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+    return f"{clean[: LONGEST_QUOTE - 1]}…" if len(clean) > LONGEST_QUOTE else clean

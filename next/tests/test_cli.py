@@ -1,11 +1,15 @@
+import io
 import json
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from clsviz import api, cli
+import clsviz
+from clsviz import cli
 
 
 @pytest.fixture
@@ -65,6 +69,20 @@ MISTAKES = {
     "split of a file": ["--split", "test"],
     "unknown ending": ["--output", "table.xlsx"],
     "missing folder": ["--output", "missing/table.csv"],
+    "folder as a file": ["--output", "folder.csv"],
+    "folder that cannot be written": ["--output", "/proc/table.csv"],
+    "picture that cannot be written": ["--plot", "/proc/table.svg"],
+    "store that is a file": ["--store", "file/store"],
+    "store that cannot be written": ["--store", "/proc/store"],
+    "number that is not finite": ["--length-cutoff", "inf"],
+    "number without an end": ["--sample-size", "1e400"],
+    "no number": ["--layer", "nan"],
+    "number of many digits": ["--seed", "9" * 3000],
+    "number of more digits": ["--seed", "9" * 5000],
+    "long unknown flag": ["--" + "9" * 5000],
+    "revision of nothing": ["--model", "owner/name@revision@twice"],
+    "address of a file": ["--corpus", "file:///etc/passwd"],
+    "control characters": ["--corpus", "\x1b[31m.csv"],
     "unknown flag": ["--nonsense"],
     "value that is missing": ["--seed"],
     "broken link": ["--query", "http://[::1"],
@@ -77,10 +95,14 @@ MISTAKES = {
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_one_line(name: str, run, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "file").touch()
     status, output, errors = run(*MISTAKES[name], is_whole="command" in name)
     assert (status, output) == (2, "")
     assert errors.count("\n") == 1, errors
-    assert {path.name for path in tmp_path.iterdir()} <= {"store"}
+    assert len(errors) < 400
+    assert errors.rstrip("\n").isprintable()
+    assert {path.name for path in tmp_path.iterdir()} <= {"store", "file", "folder.csv"}
 
 
 def test_an_error_of_ours_is_status_3_with_its_traceback(run, monkeypatch) -> None:
@@ -88,6 +110,29 @@ def test_an_error_of_ours_is_status_3_with_its_traceback(run, monkeypatch) -> No
     status, _, errors = run()
     assert status == 3
     assert "ZeroDivisionError" in errors
+
+
+def test_all_corpora_are_looked_for_before_the_first_is_compared(run, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    words = ["compare", "--models", "minilm,untrained:minilm", "--store", str(store)]
+    words += ["--corpus", "python-docs", "--corpus", "missing.csv"]
+    status, _, errors = run(*words, is_whole=True)
+    assert (status, store.exists()) == (2, False)
+    assert "missing.csv" in errors
+
+
+@pytest.mark.slow
+def test_a_reader_that_ends_early_is_no_error(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m clsviz measure --store {tmp_path} | exec true"
+    ended = subprocess.run(["/bin/bash", "-o", "pipefail", "-c", command], capture_output=True)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+def test_a_terminal_without_our_letters_gets_their_numbers(run, monkeypatch) -> None:
+    output = io.TextIOWrapper(io.BytesIO(), "ascii")
+    monkeypatch.setattr("sys.stdout", output)
+    assert run("--json")[0] == 0
+    assert json.loads(output.buffer.getvalue())["question"].startswith("Does tiny encode")
 
 
 def test_status_1_is_for_nothing_else(run, monkeypatch) -> None:
@@ -100,12 +145,10 @@ def test_status_1_is_for_nothing_else(run, monkeypatch) -> None:
 
 def test_the_command_of_a_result_repeats_it(run, corpus_file: Path, tiny_model: Path) -> None:
     first = json.loads(run("--layer", "1", "--seed", "3", "--length-cutoff", "20", "--json")[1])
-    experiment = api.Experiment(
-        model=str(tiny_model), corpus=str(corpus_file), layer=1, seed=3, length_cutoff=20
-    )
-    command = api.measure_experiment(experiment, store=corpus_file.parent / "store").command
+    settings: dict = {"layer": 1, "seed": 3, "length_cutoff": 20, "store": corpus_file.parent}
+    command = clsviz.measure(str(tiny_model), str(corpus_file), **settings).command
     again = json.loads(run(*shlex.split(command)[1:], "--json", is_whole=True)[1])
-    names = api.Experiment.__dataclass_fields__
+    names = clsviz.Experiment.__dataclass_fields__
     assert {name: first[name] for name in names} == {name: again[name] for name in names}
     assert first["r_squared"] == pytest.approx(again["r_squared"], rel=1e-3)
 

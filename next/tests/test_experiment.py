@@ -30,9 +30,9 @@ def test_a_link_says_all_settings(values: dict) -> None:
     [
         ("layer", "first", "layer is “first”. Write a whole number."),
         ("layer", "-1", "layer is “-1”. Choose a number from 0 to 999."),
-        ("sample_size", "1", "sample_size is 1."),
+        ("sample_size", "1", "sample_size is “1”."),
         ("sample_size", "5000.0", "sample_size is “5000.0”."),
-        ("length_cutoff", "1", "length_cutoff is 1."),
+        ("length_cutoff", "1", "length_cutoff is “1”."),
         ("pooling", "max", "pooling is “max”. Choose cls or mean or pooler."),
         ("precision", "double", "precision is “double”."),
         ("model", "a" * 501, "Choose a name of at most 500 printable characters."),
@@ -44,6 +44,13 @@ def test_a_value_that_cannot_be_used_is_named(name: str, text: str, reason: str)
     with pytest.raises(SettingError) as error:
         Experiment.parse({name: text})
     assert str(error.value).startswith(reason) or str(error.value).endswith(reason)
+
+
+@pytest.mark.parametrize("text", ["inf", "nan", "1e400", "-inf", "9" * 5000])
+@pytest.mark.parametrize("name", RANGES)
+def test_no_number_is_infinite(name: str, text: str) -> None:
+    with pytest.raises(SettingError, match=f"^{name} is “.{{3,80}}”. [A-Z].*$"):
+        Experiment.parse({name: text})
 
 
 def test_an_empty_value_in_a_link_is_the_default() -> None:

@@ -2,13 +2,14 @@
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
 
-from clsviz.api import report_experiment
+from clsviz import api
 from clsviz.jobs.measure import Measured, Prepared
 from clsviz.jobs.worker import NoRunner
 from clsviz.results import provenance
@@ -83,11 +84,11 @@ def _show_report() -> None:
     view, others = st.session_state.experiment, sidebar.models()[1:]
     search = sidebar.search()
     write = partial(
-        report_experiment,
-        view,
-        others,
-        search.corpus,
-        search.pooling,
+        api.report,
+        **asdict(view),
+        others=others,
+        search_corpus=search.corpus,
+        search_pooling=search.pooling,
         store=server().root,
         runner=NoRunner(),
     )

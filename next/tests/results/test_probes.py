@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -206,7 +206,7 @@ def test_random_weights_are_of_three_seeds(
     tiny_model: Path, experiment: Experiment, measured: Measured, tmp_path: Path
 ) -> None:
     view = replace(experiment, model=str(tiny_model))
-    result = api.probe_experiment(view, random_weights=True, store=tmp_path)
+    result = api.probe(**asdict(view), random_weights=True, store=tmp_path)
     y, rows, fold_of = used(measured)
     errors = []
     for seed in range(3):
@@ -221,7 +221,7 @@ def test_random_weights_are_of_three_seeds(
 
 def test_the_default_view_is_shipped(tmp_path) -> None:
     for view in (Experiment(), Experiment(layer=6), Experiment(pooling="mean")):
-        result = api.probe_experiment(view, random_weights=True, store=tmp_path)
+        result = api.probe(**asdict(view), random_weights=True, store=tmp_path)
         assert round(result.table["probe_error"][6], 1) == 4.3
         assert round(result.table["probe_error"][1], 1) == 0.6
         assert result.json()["random_weights"][6]["high"] < 1.5

@@ -1,6 +1,7 @@
 """The pages on where length lives and on searches, as their elements say it."""
 
 import random
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from clsviz.errors import ModelError
 from clsviz.experiment import Experiment
 from clsviz.results.probes import findings
 from clsviz.results.result import Result
-from clsviz.results.search import Search, fix_title
+from clsviz.results.search import fix_title
 from clsviz.ui import layout
 
 LENGTH, SEARCH = "clsviz/ui/pages/where_length_lives.py", "clsviz/ui/pages/search.py"
@@ -52,7 +53,7 @@ def has(page: AppTest, result: Result) -> bool:
 def search_of(model: Path, corpus: Path, store: Path, column: str = "", **search: Any) -> Result:
     settings: dict[str, Any] = {"pooling": "mean", "sample_size": "all", "column": column}
     experiment = Experiment(model=str(model), corpus=str(corpus), **settings)
-    return api.search_test_experiment(experiment, Search(**search), store=store)
+    return api.search_test(**asdict(experiment), **search, store=store)
 
 
 def test_probes_wait_for_vectors_then_have_the_answer_of_python(
@@ -65,7 +66,7 @@ def test_probes_wait_for_vectors_then_have_the_answer_of_python(
     runner.gate.set()
     redraw(page, is_answered)
     experiment = Experiment(model=str(tiny_model), corpus=str(corpus_file), unit="words")
-    result = api.probe_experiment(experiment, store=tmp_path)
+    result = api.probe(**asdict(experiment), store=tmp_path)
     assert has(page, result)
     titles = [expander.label for expander in page.expander]
     assert [unescaped(title) for title in titles if "miss" in title] == [
@@ -83,7 +84,7 @@ def test_random_weights_come_by_a_click(
         page, lambda page: "random weights" in " ".join(caption.value for caption in page.caption)
     )
     experiment = Experiment(model=str(tiny_model), corpus=str(corpus_file))
-    assert has(page, api.probe_experiment(experiment, random_weights=True, store=tmp_path))
+    assert has(page, api.probe(**asdict(experiment), random_weights=True, store=tmp_path))
 
 
 @pytest.mark.parametrize(

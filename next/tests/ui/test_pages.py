@@ -1,6 +1,7 @@
 """The page, as its elements say it, with models that run in this process."""
 
 import html
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from clsviz.ui import layout
 def answer(tiny_model: Path, corpus_file: Path, store: Path, **settings: Any) -> list[str]:
     """The verdict and the numbers, as Python's users get them."""
     experiment = Experiment(model=str(tiny_model), corpus=str(corpus_file), **settings)
-    result = api.measure_experiment(experiment, store=store)
+    result = api.measure(**asdict(experiment), store=store)
     return [layout.escape(text) for text in (result.question, result.verdict, result.numbers)]
 
 
