@@ -14,6 +14,7 @@ from clsviz.jobs import own_vectors
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured, Prepared
 from clsviz.jobs.measure import measure as measure_sample
+from clsviz.jobs.ray import measure as measure_by_ray
 from clsviz.jobs.search import rank_all
 from clsviz.jobs.search import run as rank_texts
 from clsviz.jobs.worker import IN_PROCESS, Runner
@@ -50,6 +51,7 @@ def measure(
     corpus: Any = "python-docs",
     *,
     vectors: str | Path | None = None,
+    ray: str | None = None,
     store: str | Path | None = None,
     progress: Progress = silent,
     runner: Runner = IN_PROCESS,
@@ -60,6 +62,7 @@ def measure(
     corpus: a name, or sentences: a list, a pandas Series or DataFrame, or a datasets Dataset.
     sample_size: 5,000 by default of a name, and all of sentences.
     vectors: own ones, in the place of model and corpus: a .parquet or .npz of `text` and `vector`.
+    ray: the address of a Ray cluster that measures, or “local” for one on this machine.
     store: the folder of what was measured before; by default `default_store()`.
     progress: called with what is done, of how much, and of what.
     runner: runs the model; by default in this process.
@@ -76,7 +79,10 @@ def measure(
     if vectors is not None:
         return measure_vectors(Path(vectors).expanduser(), experiment, bench.results)
     prepared = bench.prepare(experiment, texts)
-    measured = bench.measure(prepared, experiment, kind_of(experiment))
+    kind = kind_of(experiment)
+    if ray is not None:
+        measure_by_ray(prepared, experiment, kind, bench.stores[0], ray, progress)
+    measured = bench.measure(prepared, experiment, kind)
     result = norms(measured, experiment, bench.results)
     return result if texts is None else _in_order(result, prepared.sample)
 

@@ -72,7 +72,10 @@ SEARCH: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
 }
 
 FLAGS: Final[dict[str, dict[str, tuple[Callable[[str], Any], str]]]] = {
-    "measure": {"vectors": VECTORS},
+    "measure": {
+        "vectors": VECTORS,
+        "ray": (str, "address of a Ray cluster that measures; local: one on this machine"),
+    },
     "probe": {"random_weights": (bool, "compare with random weights, of three seeds")},
     "search-test": {
         "task": (str, "titles, halves or cloze; by default what suits the corpus"),

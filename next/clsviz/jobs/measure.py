@@ -72,15 +72,7 @@ def measure(
     weights, sample = prepared.weights, prepared.sample
     if kind == "vectors":
         sample = replace(sample, order=sample.order[: experiment.probe_size])
-    key = "-".join(
-        [
-            kind,
-            weights.fingerprint,
-            sample.corpus.fingerprint,
-            str(sample.seed),
-            experiment.precision,
-        ]
-    )
+    key = key_of(prepared, experiment, kind)
     total = len(sample)
     measured = chunks.read(key, total)
     slices: list[Arrays] = []
@@ -115,6 +107,12 @@ def measure(
             begin = done - sum(map(n_sentences, slices))
             measured.append(chunks.merge(key, begin, slices))
             slices = []
+
+
+def key_of(prepared: Prepared, experiment: Experiment, kind: Kind) -> str:
+    """The name under which a measurement of a sample, large or small, is stored."""
+    weights, sample = prepared.weights.fingerprint, prepared.sample
+    return f"{kind}-{weights}-{sample.corpus.fingerprint}-{sample.seed}-{experiment.precision}"
 
 
 def _means(chunks: Chunks, key: str, n: int) -> Means | None:

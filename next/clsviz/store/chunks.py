@@ -79,6 +79,16 @@ class Chunks:
                 end = min(span.stop, n)
         return chunks
 
+    def missing(self, key: str, n: int) -> list[tuple[int, int]]:
+        """Start and stop of each range of the first n sentences that no sound chunk holds."""
+        ranges = []
+        end = 0
+        for span in self._spans(key):
+            if span.start < n and span.stop > end and self._load(key, span) is not None:
+                ranges.append((end, span.start))
+                end = span.stop
+        return [(start, stop) for start, stop in [*ranges, (end, n)] if start < stop]
+
     def merge(self, key: str, begin: int, chunks: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
         """Store consecutive chunks, the first of which begins with `begin`, as one; returns it."""
         merged = join(chunks)
