@@ -124,8 +124,8 @@ def _run(name: str, options: dict[str, Any]) -> int:
     keywords = _keywords(name, options)
     for path, endings in ((output, _endings(name)), (plot, PICTURES)):
         if path is not None:
-            check_ending(path, endings)
             _check_place(path)
+            check_ending(path, endings)
     if "store" in keywords:
         _check_place(keywords["store"] / "a file")
     progress = _show_progress if sys.stderr.isatty() else silent
@@ -176,7 +176,7 @@ def _pairs(link: str) -> list[tuple[str, str]]:
 
 def _check_place(path: Path) -> None:
     """Raise SettingError, before any work, where a file cannot be written."""
-    if path.is_dir():
+    if os.path.isdir(path):  # Path.is_dir raises where a folder may not be entered
         raise SettingError(f"{quote(path)} is a folder.", "Choose the name of a file.")
     folder = path.parent
     while not os.path.lexists(folder):  # it will be created

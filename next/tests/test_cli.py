@@ -1,5 +1,6 @@
 import io
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -110,6 +111,24 @@ def test_an_error_of_ours_is_status_3_with_its_traceback(run, monkeypatch) -> No
     status, _, errors = run()
     assert status == 3
     assert "ZeroDivisionError" in errors
+
+
+@pytest.fixture
+def locked(tmp_path: Path):
+    """A folder that this process may not enter, not even as root."""
+    (folder := tmp_path / "locked").mkdir(mode=0)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    yield folder
+    os.seteuid(user)
+
+
+@pytest.mark.parametrize("words", [["--store"], ["--output", "a.csv"], ["--plot", "a.svg"]])
+def test_a_folder_that_may_not_be_entered_is_one_line(words: list[str], run, locked: Path) -> None:
+    status, _, errors = run(words[0], str(locked.joinpath(*words[1:])))
+    assert (status, errors.count("\n")) == (2, 1)
+    assert "Permission denied" in errors
 
 
 def test_all_corpora_are_looked_for_before_the_first_is_compared(run, tmp_path: Path) -> None:
