@@ -69,6 +69,11 @@ def read(path: Path) -> tuple[pa.Table, str, Any] | None:
         return None
 
 
+def forget() -> None:
+    """Close all copies, so that the disk loses those that were deleted."""
+    _read.cache_clear()
+
+
 @lru_cache(maxsize=100)
 def _read(path: Path, inode: int) -> tuple[pa.Table, str, Any]:
     """inode: so that a copy that was replaced is opened again; its number is free no sooner."""

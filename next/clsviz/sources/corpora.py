@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from clsviz.errors import CorpusError, SettingError, quote
 from clsviz.experiment import Experiment
+from clsviz.files import remove
 from clsviz.progress import Progress, silent
 from clsviz.sources import copies, hub, in_memory, sentences, tables, text_files, uploads
 from clsviz.sources.tables import Lines, Table
@@ -189,6 +190,7 @@ def open_file(
         raise CorpusError(f"The copy of {quote(path.name)} cannot be read.", "Run it again.")
     table, fingerprint, about = stored
     if not len(table):
+        remove(copy)
         raise text_files.no_text(path.name)
     lists = {name: tuple(about[name]) for name in ("columns", "caveats")}
     return Corpus(experiment.corpus, path.name, fingerprint, table, Reading(**{**about, **lists}))

@@ -72,8 +72,7 @@ def open_text(path: Path, name: str, encoding: str = "", progress: Progress = si
     else:
         encoding, is_guess = find_encoding(chunks(path, name, progress))
     if not encoding:
-        reason = f"{quote(name)} is in an encoding that cannot be guessed, or is not text."
-        raise CorpusError(reason, "Set its encoding, such as utf-16-le, utf-16-be or iso2022_jp.")
+        raise _not_guessed(name)
     n_characters = n_controls = n_damaged = 0
     for text in decoded(path, name, encoding, progress):
         n_characters += len(text.strip())
@@ -81,6 +80,8 @@ def open_text(path: Path, name: str, encoding: str = "", progress: Progress = si
         n_damaged += text.count(DAMAGED)
     if n_characters == n_controls:
         raise no_text(name)
+    if is_guess and n_controls > n_characters / 100:  # the halves of characters of UTF-16
+        raise _not_guessed(name)
     if n_damaged:  # or the file holds � itself
         intact = decoded(path, name, encoding, errors="ignore")
         n_damaged -= sum(text.count(DAMAGED) for text in intact)
@@ -175,6 +176,11 @@ def no_text(name: str) -> CorpusError:
     """The error for a file without text."""
     remedy = "Choose a file with a text per line, or with a column of texts under its name."
     return CorpusError(f"{quote(name)} holds no text.", remedy)
+
+
+def _not_guessed(name: str) -> CorpusError:
+    reason = f"{quote(name)} is in an encoding that cannot be guessed, or is not text."
+    return CorpusError(reason, "Set its encoding, such as utf-16-le, utf-16-be or iso2022_jp.")
 
 
 def _not_in(encoding: str, name: str) -> SettingError:

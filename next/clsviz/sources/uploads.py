@@ -3,6 +3,7 @@
 The folder of one also has the copies that corpora make of it, which are hidden files.
 """
 
+import contextlib
 import re
 import secrets
 import time
@@ -11,7 +12,8 @@ from typing import Final
 
 from clsviz import limits
 from clsviz.errors import CorpusError
-from clsviz.files import replacing
+from clsviz.files import remove, replacing
+from clsviz.sources import copies
 
 PREFIX: Final = "upload-"
 
@@ -26,7 +28,7 @@ def store(root: Path, file_name: str, content: bytes) -> str:
         most = limits.number("upload_bytes") / 1e6
         reason = f"The file has {len(content) / 1e6:,.0f} MB, and the server takes {most:,g} MB."
         raise CorpusError(reason, "Upload a part of it.")
-    _delete_old(root)
+    delete_old(root)
     stored = sum(path.stat().st_size for path in (root / "uploads").glob("*/*"))
     if stored + len(content) > limits.number("uploads_bytes"):
         raise CorpusError("The server has no space for uploads.", "Try again in some hours.")
@@ -48,11 +50,11 @@ def find(root: Path, name: str) -> Path:
     raise CorpusError("This uploaded file is no longer stored.", "Upload it again.")
 
 
-def _delete_old(root: Path) -> None:
-    """Delete uploads whose last use is too long ago."""
+def delete_old(root: Path) -> None:
+    """Delete uploads whose last use is too long ago, with all copies: for use at each visit."""
     oldest = time.time() - 3600 * limits.number("upload_hours")
     for folder in (root / "uploads").glob(f"{PREFIX}*"):
-        if folder.stat().st_mtime < oldest:
-            for path in folder.iterdir():
-                path.unlink(missing_ok=True)
-            folder.rmdir()
+        with contextlib.suppress(FileNotFoundError):  # another visit deletes it
+            if folder.stat().st_mtime < oldest:
+                remove(folder)
+                copies.forget()

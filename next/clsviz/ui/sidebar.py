@@ -61,8 +61,10 @@ NAMES: Final = {"search_corpus": "corpus", "search_pooling": "pooling", "others"
 """Settings of `Experiment` that the search has under a name of its own."""
 
 DEFAULTS: Final[dict[str, Any]] = {
-    field.name: field.default for field in fields(Experiment)
-} | SEARCH
+    **{field.name: field.default for field in fields(Experiment)},
+    **SEARCH,
+    "layer": "last",
+}
 
 FILES: Final = ["txt", "csv", "tsv", "json", "jsonl", "parquet", "gz"]
 
@@ -77,8 +79,9 @@ def show(page: str) -> Experiment:
         if _is_set(name):
             st.query_params[name] = st.session_state[name]
     st.session_state.dropped = []
-    if "refused" not in st.session_state:
-        st.session_state.refused = _drop_refused()
+    if refused := _drop_refused():
+        st.session_state.refused = refused
+        st.session_state.pop("linked", None)
     for name, value in st.session_state.pop("next", {}).items():
         st.session_state[name] = value
     hidden = HIDDEN.get(page, HIDDEN[""])
@@ -106,7 +109,7 @@ def show(page: str) -> Experiment:
     all_settings = {**settings, **{name: _text(name) for name in SEARCH}}
     if st.session_state.setdefault("linked", all_settings) != all_settings:
         st.session_state.refused = []
-    for sentence in st.session_state.refused:
+    for sentence in st.session_state.get("refused", []):
         st.warning(layout.escape(sentence), icon=":material/link_off:")
     try:
         experiment = Experiment.parse(settings)
@@ -189,16 +192,17 @@ def _is_set(*names: str) -> bool:
     """True if one of these settings is not the default, in its widget or in the address."""
     state, address = st.session_state, st.query_params
     values = {name: state.get(name) or address.get(name) for name in names}
-    return any(value and value != DEFAULTS.get(name) for name, value in values.items())
+    return any(value and str(value) != str(DEFAULTS.get(name)) for name, value in values.items())
 
 
 def _drop_refused() -> list[str]:
     """Drop from the address what cannot be used; returns a sentence for each such setting.
 
-    Streamlit would drop it without a word, or fail.
+    Streamlit would drop it without a word, or fail. What the widgets have is checked with them.
     """
     sentences = []
-    for name, text in st.query_params.items():
+    linked = st.query_params.items()
+    for name, text in [item for item in linked if item[1] != str(st.session_state.get(item[0]))]:
         try:
             _check(name, text)
         except SettingError as error:

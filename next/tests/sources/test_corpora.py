@@ -107,6 +107,15 @@ def test_damaged_copies_are_made_again(tmp_path: Path, damage: str) -> None:
     assert corpora.open_corpus(experiment, tmp_path).fingerprint == fingerprint
 
 
+def test_files_without_sentences_leave_no_copy(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("1 2 3\n")
+    with pytest.raises(CorpusError, match="holds no text"):
+        corpora.open_corpus(
+            Experiment(corpus=str(tmp_path / "a.txt"), segmentation="sentences"), tmp_path
+        )
+    assert not list((tmp_path / "corpora").iterdir())
+
+
 def test_missing_files_and_pipes_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.txt")
     with pytest.raises(CorpusError):
@@ -228,9 +237,11 @@ def test_uploads_are_deleted_with_all_copies_of_their_text(tmp_path: Path) -> No
     (folder,) = (tmp_path / "uploads").iterdir()
     assert texts(corpora.open_corpus(Experiment(corpus=name), tmp_path))[1] == "Another."
     os.utime(folder, (0, 0))
-    uploads.store(tmp_path, "new.txt", b"New.")
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert [path.read_bytes() for path in files] == [b"New."]
+    new = uploads.store(tmp_path, "new.txt", b"New.")
+    assert [path.name for path in (tmp_path / "uploads").iterdir()] == [new]
+    os.utime(tmp_path / "uploads" / new, (0, 0))
+    uploads.delete_old(tmp_path)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
     with pytest.raises(CorpusError, match="no longer stored"):
         corpora.open_corpus(Experiment(corpus=name), tmp_path)
 

@@ -55,20 +55,22 @@ def test_a_setting_overrules_the_guess(read: Read) -> None:
     assert corpus.reading.caveats == ()
 
 
+@pytest.mark.parametrize("end", ["\n", ""])
 @pytest.mark.parametrize(
     ("language", "encoding"),
     [
         *(("shift_jis", "iso2022_jp"), ("euc_kr", "iso2022_kr"), ("cp1252", "utf-16-be")),
         *(("cp1251", "utf-16-le"), ("gb18030", "utf-16-le"), ("cp1251", "utf-32-le")),
+        *(("shift_jis", "utf-16-be"), ("euc_kr", "utf-16-le"), ("euc_kr", "utf-32-be")),
     ],
 )
 def test_encodings_that_are_never_guessed_are_asked_for(
-    read: Read, language: str, encoding: str
+    read: Read, language: str, encoding: str, end: str
 ) -> None:
-    content = TEXTS[language].encode(encoding)
+    text = TEXTS[language].replace("\n", end)
     with pytest.raises(CorpusError, match=r"(?i)set its encoding"):
-        read("a.txt", content)
-    assert texts(read("a.txt", content, encoding=encoding)) == TEXTS[language].split("\n")
+        read("a.txt", text.encode(encoding))
+    assert texts(read("a.txt", text.encode(encoding), encoding=encoding)) == text.split("\n")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "punycode", "utf-16-le", "utf-7"])
