@@ -79,9 +79,8 @@ def show(page: str) -> Experiment:
         if _is_set(name):
             st.query_params[name] = st.session_state[name]
     st.session_state.dropped = []
-    if refused := _drop_refused():
-        st.session_state.refused = refused
-        st.session_state.pop("linked", None)
+    if "refused" not in st.session_state:
+        st.session_state.refused = _drop_refused()
     for name, value in st.session_state.pop("next", {}).items():
         st.session_state[name] = value
     hidden = HIDDEN.get(page, HIDDEN[""])
@@ -109,7 +108,7 @@ def show(page: str) -> Experiment:
     all_settings = {**settings, **{name: _text(name) for name in SEARCH}}
     if st.session_state.setdefault("linked", all_settings) != all_settings:
         st.session_state.refused = []
-    for sentence in st.session_state.get("refused", []):
+    for sentence in st.session_state.refused:
         st.warning(layout.escape(sentence), icon=":material/link_off:")
     try:
         experiment = Experiment.parse(settings)
@@ -198,11 +197,11 @@ def _is_set(*names: str) -> bool:
 def _drop_refused() -> list[str]:
     """Drop from the address what cannot be used; returns a sentence for each such setting.
 
-    Streamlit would drop it without a word, or fail. What the widgets have is checked with them.
+    Streamlit would drop it without a word, or fail. It lets nobody drop what a widget is bound to:
+    this is for the first run of a session.
     """
     sentences = []
-    linked = st.query_params.items()
-    for name, text in [item for item in linked if item[1] != str(st.session_state.get(item[0]))]:
+    for name, text in st.query_params.items():
         try:
             _check(name, text)
         except SettingError as error:

@@ -77,6 +77,7 @@ def test_a_setting_that_a_link_cannot_have_is_refused_in_a_sentence(
     assert not page.exception
     assert not page.error
     assert name not in page.query_params
+    assert name not in page.run().run().query_params
 
 
 @pytest.mark.parametrize(
