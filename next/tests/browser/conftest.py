@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 APP = Path(__file__).parents[2] / "app.py"
@@ -99,6 +100,13 @@ def browser() -> Iterator[Browser]:
         )
         yield browser
         browser.close()
+
+
+def violations(page: Page) -> list[tuple[str, str]]:
+    """The elements that keep somebody from using the page, after the rules that they break."""
+    broken = Axe().run(page).response["violations"]
+    serious = [rule for rule in broken if rule["impact"] in ("serious", "critical")]
+    return [(rule["id"], node["html"]) for rule in serious for node in rule["nodes"]]
 
 
 @pytest.fixture

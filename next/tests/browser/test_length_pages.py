@@ -3,8 +3,7 @@
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browser.conftest import Visit
+from browser.conftest import Visit, violations
 from playwright.sync_api import Page, expect
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
@@ -65,6 +64,4 @@ def test_everybody_can_use_these_pages(visit: Visit, path: str, scheme: str) -> 
     for card in page.locator("summary").all():
         card.click()
     expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
-    violations = Axe().run(page).response["violations"]
-    serious = [one for one in violations if one["impact"] in ("serious", "critical")]
-    assert [(one["id"], node["html"]) for one in serious for node in one["nodes"]] == []
+    assert violations(page) == []

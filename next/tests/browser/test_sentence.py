@@ -3,18 +3,10 @@
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browser.conftest import Visit
-from playwright.sync_api import Page, expect
+from browser.conftest import Visit, violations
+from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
-
-
-def violations(page: Page) -> list[tuple[str, str]]:
-    """What keeps somebody from using the page."""
-    found = Axe().run(page).response["violations"]
-    serious = [one for one in found if one["impact"] in ("serious", "critical")]
-    return [(one["id"], node["html"]) for one in serious for node in one["nodes"]]
 
 
 @pytest.mark.parametrize(("size", "scheme"), [("wide", "light"), ("phone", "dark")])

@@ -179,7 +179,6 @@ def test_shipped_results_open_without_a_model(visit: Visit, runner: Runner, path
 
 def test_the_search_has_settings_of_sentences_only_where_a_link_sets_them(visit: Visit) -> None:
     for link, n_cutoffs in (({}, 0), ({"layer": "last"}, 0), ({"layer": "2"}, 1)):
-        page = visit(model="minilm", corpus="python-docs", **link)
-        redraw(page.switch_page(SEARCH).run(), is_answered)
-        keys = [number.key for number in page.number_input]
+        page = visit(model="minilm", corpus="python-docs", **link).switch_page(SEARCH).run()
+        keys = [number.key for number in redraw(page, is_answered).number_input]
         assert keys.count("length_cutoff") == n_cutoffs, link
