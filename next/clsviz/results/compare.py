@@ -36,7 +36,7 @@ from clsviz.store.results import Results
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Changes when a number is computed in another way."""
 
 MOST_MODELS: Final = 6
@@ -251,9 +251,9 @@ def compute(
             yield
             errors.append(_errors(vectors, layer, rows, lengths, clusters))
         parts.append(_part(vectors, experiment, table.iloc[rows], errors, clusters, groups))
-    drawn = clusterings(clusters, groups)
+    groupings = clusterings(clusters, groups)
     probed = [part for part in parts if np.isfinite(part.last_errors).all()]
-    intervals, error_margin = paired.means([part.last_errors for part in probed], drawn)
+    intervals, error_margin = paired.means([part.last_errors for part in probed], groupings)
     for part, ends in zip(probed, intervals, strict=True):
         low, high = (end * part.numbers["guess_error"] for end in ends)
         part.numbers.update(last_probe_error_low=low, last_probe_error_high=high)
@@ -263,7 +263,7 @@ def compute(
         problems=tuple(part.problem for part in parts),
         remedy=next((part.remedy for part in parts if part.remedy), ""),
         error_margin=error_margin,
-        r_squared_margin=paired.line_margin(has_line, drawn),
+        r_squared_margin=paired.line_margin(has_line, groupings),
         n=len(is_long),
         n_used=len(rows),
         n_long=int(is_long.sum()),

@@ -27,7 +27,7 @@ from clsviz.store.results import Results
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Changes when a probe is computed in another way."""
 
 SEEDS: Final = (0, 1, 2)
