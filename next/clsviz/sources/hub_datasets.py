@@ -4,10 +4,11 @@ Row groups of all files come in random order, enough at a time to fill a round, 
 a round in random order.
 """
 
+import contextlib
 import dataclasses
 import hashlib
-import itertools
 import json
+import os
 import re
 import sys
 from collections import Counter
@@ -146,14 +147,14 @@ def reading_of(state: State, n_sentences: int, experiment: Experiment) -> Readin
 
 def stored_rounds(folder: Path) -> tuple[pa.Table, State | None]:
     """The sentences of the rounds in a folder, up to the first that is missing or damaged."""
-    tables, state = [SCHEMA.empty_table()], None
-    for number in itertools.count(1):
-        copy = copies.read(folder / f"{number:06}.arrow")
-        if copy is None:
-            return pa.concat_tables(tables), state
-        tables.append(copy[0])
+    with contextlib.suppress(OSError):  # it is not stored
+        os.utime(folder)  # so that those that nobody reads are known
+    rounds: list[pa.Table] = [SCHEMA.empty_table()]
+    state = None
+    while (copy := copies.read(folder / f"{len(rounds):06}.arrow")) is not None:
+        rounds.append(copy[0])
         state = State(**copy[2])
-    raise AssertionError  # the numbers have no end
+    return pa.concat_tables(rounds), state
 
 
 # --- Rounds --------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ def evict(root: Path, limit_bytes: float) -> None:
     That is measurements, each as a whole, copies of corpora, and results. Uploads have a lifetime
     of their own.
     """
-    parts = [*root.glob("*-*/"), *root.glob("corpora/*.arrow"), *root.glob("results/*.safetensors")]
+    parts = [*root.glob("*-*/"), *root.glob("corpora/*"), *root.glob("results/*.safetensors")]
     used, sizes = {}, {}
     for part in parts:
         with contextlib.suppress(OSError):  # another program has removed it

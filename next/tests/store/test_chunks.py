@@ -125,7 +125,7 @@ def test_a_store_that_cannot_be_entered_is_an_error(tmp_path: Path) -> None:
 @pytest.fixture
 def parts(tmp_path: Path) -> dict[str, Path]:
     """Parts of a store of 100 bytes each, in the order of their last use, the last just now."""
-    names = ["norms-b/0-9.safetensors", "corpora/a.arrow", "results/c.safetensors", "norms-a/x"]
+    names = ["norms-b/x", "corpora/a.arrow", "results/c.safetensors", "corpora/hub-a/x"]
     paths = {name: tmp_path / name for name in [*names, "uploads/upload-a/file.csv", "last-a/x"]}
     for age, path in enumerate(reversed(paths.values())):
         path.parent.mkdir(exist_ok=True, parents=True)
