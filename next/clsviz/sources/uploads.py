@@ -51,7 +51,7 @@ def find(root: Path, name: str) -> Path:
 
 
 def delete_old(root: Path) -> None:
-    """Delete uploads whose last use is too long ago, with all copies: for use at each visit."""
+    """Delete uploads whose last use is too long ago, with all copies: for use as a visit begins."""
     oldest = time.time() - 3600 * limits.number("upload_hours")
     for folder in (root / "uploads").glob(f"{PREFIX}*"):
         with contextlib.suppress(FileNotFoundError):  # another visit deletes it

@@ -5,9 +5,7 @@ from typing import Final
 
 import streamlit as st
 
-from clsviz.sources import uploads
 from clsviz.ui import public, sidebar, typed
-from clsviz.ui.server import server
 
 PAGES: Final = Path(__file__).parent / "pages"
 
@@ -64,7 +62,6 @@ def main() -> None:
     if public.is_too_fast():
         st.error("You change this page more often than the server can follow. Wait a minute.")
         st.stop()
-    uploads.delete_old(server().root)
     typed.recall()
     st.session_state.experiment = sidebar.show(page.url_path)
     page.run()

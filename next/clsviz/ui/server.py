@@ -14,6 +14,7 @@ from clsviz.experiment import Precision
 from clsviz.jobs.jobs import Jobs
 from clsviz.jobs.worker import Worker
 from clsviz.results.shipped import SHIPPED
+from clsviz.sources import uploads
 from clsviz.store.chunks import Chunks
 from clsviz.store.results import Results
 from clsviz.ui.public import LimitedJobs
@@ -88,4 +89,5 @@ def _release(name: str) -> None:
 
 @st.cache_resource(scope="session", on_release=_release, show_spinner=False)
 def _session() -> str:
+    uploads.delete_old(server().root)
     return uuid.uuid4().hex
