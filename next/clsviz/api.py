@@ -77,6 +77,8 @@ def measure(
         reason = f"probe_size is {experiment.probe_size:,}, and norms take the whole sample."
         raise SettingError(reason, "Leave it out.")
     if vectors is not None:
+        if ray is not None:
+            raise SettingError("Own vectors are not measured on Ray.", "Leave ray out.")
         return measure_vectors(Path(vectors).expanduser(), experiment, bench.results)
     prepared = bench.prepare(experiment, texts)
     kind = kind_of(experiment)

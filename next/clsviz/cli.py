@@ -217,7 +217,8 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         for field in fields(Experiment):
             default = DEFAULTS.get(name, {}).get(field.name, field.default)
-            meaning = f"by default {'last' if default is None else default or 'the likeliest'}"
+            likeliest: dict[Any, str] = {None: "last", "": "the likeliest"}
+            meaning = f"by default {likeliest.get(default, default)}"
             if (name, field.name) == ("compare", "corpus"):
                 several = {"action": "append", "dest": "corpora"}
                 _add(command, "corpus", str, f"{meaning}; several times for several", **several)
