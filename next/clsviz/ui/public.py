@@ -20,7 +20,7 @@ T = TypeVar("T")
 GRACE_SECONDS: Final = 60.0
 """A job ends when the sessions that want it have been gone for so long."""
 
-HOME: Final = "Run clsviz on your own machine for it: pip install clsviz, clsviz app."
+HOME: Final = "Run clsviz on your own machine for it."
 
 
 class LimitedJobs(Jobs):
