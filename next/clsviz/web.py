@@ -131,8 +131,8 @@ def shell() -> str:
 def cards() -> dict[str, dict[str, str]]:
     """{title, question, verdict} of every page with the default settings, as shipped."""
     text = (PICTURES / "cards.json").read_text("utf-8")
-    found: dict[str, dict[str, str]] = json.loads(text)
-    return found
+    by_page: dict[str, dict[str, str]] = json.loads(text)
+    return by_page
 
 
 def page_of(path: str, root: str, is_default: bool) -> str:

@@ -54,7 +54,7 @@ def growth(result: Result) -> "go.Figure":
     hover = {"customdata": texts, "hovertemplate": label}
     line = {"line": {"color": OWN, "width": 2}, "marker": {"color": OWN, "size": 6}}
     points = {"type": "scatter", "name": "words", "mode": "lines+markers", "x": x, "y": y}
-    whole = {"type": "scatter", "mode": "markers", "x": x[-1:], "y": y[-1:], "marker": STAR}
+    end = {"type": "scatter", "mode": "markers", "x": x[-1:], "y": y[-1:], "marker": STAR}
     is_low = bool(2 * y[-1] < sum(ys))
     name = corner("5–95% of the corpus shaded", SUMMARY, is_left=False, is_top=is_low)
     shape = layout(
@@ -63,7 +63,7 @@ def growth(result: Result) -> "go.Figure":
         annotations=[*([name] if band else []), *_words(result)],
         dragmode="zoom",
     )
-    return go.Figure([*band, {**points, **line, **hover}, whole | {"hoverinfo": "skip"}], shape)
+    return go.Figure([*band, {**points, **line, **hover}, end | {"hoverinfo": "skip"}], shape)
 
 
 def _words(result: Result) -> list[dict[str, Any]]:
