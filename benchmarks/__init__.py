@@ -1,1 +1,0 @@
-"""What is fast, and how fast: each module is a program of its own."""

@@ -1,251 +1,235 @@
-"""How the public demo bears a crowd: python -m benchmarks.load [--only NAME ...] [--minutes N] [--quick] [--json FILE].
+"""How a public server bears a crowd.
 
-It starts servers of its own in public mode, on a store of its own, and visits them from a process of its own by
-Streamlit’s protocol, on this machine alone. Visitors are different ones, each with an address and a cookie.
+python -m benchmarks.load [--minutes N] [--only PART ...] [--small]. Servers are this machine's own,
+with empty stores; visitors are a process.
 
-    stored      100 visitors at once, of what is stored: seconds from asking for the page to the first points; with
-                --rounds 10 and left, what a server holds of a thousand who left
-    together    50 at once on one experiment of 1,000 sentences that is new, and the same for one visitor alone
-    apart       25 at once on different new experiments: the places in the queue that they are told
-    left        what the server holds before them all, and a minute after they left
-    comings     visitors come and go for N minutes: the slope of what the server holds
-    ended       SIGTERM in the middle of a run, and the server started again on the same store
-
---quick does a little of each. The exit status is 1 if something went wrong that does not depend on the machine’s speed.
+stored: 100 visitors at once of the first page, three times.
+shared: 50 at once on one new experiment, and one visitor alone on another.
+apart: 25 at once on different new experiments, with a line for each.
+comings: visitors come and go for N minutes; the slope of the server's memory in the second half.
+leaving: the rest of a job that its only visitor cancels, or leaves.
 """
 
 import argparse
-import json
+import asyncio
 import os
-import platform
-import signal
-import sys
-import tempfile
-import threading
+import random
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from statistics import linear_regression, median, quantiles
+from typing import Any
 
-import numpy as np
+import psutil
 
-from benchmarks import load_table
-from benchmarks.load_table import Report, Row
-from benchmarks.visited import Held, Server, Stored, Visitors, Watch, serve, stored
-from benchmarks.visitors import Met, Visit
+from benchmarks.visitors import Visit, crowd, serve
 
-MEASURED = "clsviz_sentences_measured_total"
+ROOT = Path(__file__).parents[1]
 
+PUBLIC = {"CLSVIZ_PUBLIC": "1", "STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": "5"}
 
-@dataclass(frozen=True)
-class Sizes:
-    """How much of each. sentences: of a new experiment; few: of each where they are different."""
+ASKED = {
+    "shared job ÷ alone": 1.3,
+    "first points ÷ turns before them, worst": 1.5,
+}
+"""The most that was promised."""
 
-    stored: int = 100
-    together: int = 50
-    sentences: int = 1000
-    apart: int = 25
-    few: int = 100
-    rounds: int = 3
-    left_seconds: float = 60.0
-    minutes: float = 10.0
-    ended: int = 5000
-    patience: float = 300.0
-
-
-QUICK = Sizes(stored=5, together=5, sentences=128, apart=3, few=64, rounds=1, left_seconds=1.0, minutes=0.05, ended=500)
-
-
-class Load:
-    """The parts of the benchmark, which share visitors, and seeds that were never used."""
-
-    def __init__(self, sizes: Sizes, visitors: Visitors, folder: Path) -> None:
-        """folder: what the servers have their store in."""
-        self._sizes, self._visitors, self._folder = sizes, visitors, folder
-        self._seed = 100
-
-    def warm(self, server: Server) -> None:
-        """Let the server load what it loads once: the pages, the model, the libraries of regressions."""
-        self._come(server, 1, query=self._new(64), until="measured", patience=600.0)
-        self._come(server, 3)
-
-    def stored(self, server: Server) -> Report:
-        """Visitors of what is stored."""
-        before = server.seconds()
-        n = self._sizes.stored
-        met = [one for _ in range(self._sizes.rounds) for one in self._come(server, n)]
-        seconds = (server.seconds() - before) / len(met)
-        kilobytes = np.median([one.n_bytes for one in met]) / 1000
-        each = f"{1000 * seconds:.0f} ms of processor time and {kilobytes:,.0f} kB"
-        return [
-            load_table.points(f"{n} at once, stored: first points", met),
-            Row("each visit takes the server", each),
-        ]
-
-    def together(self, server: Server) -> Report:
-        """Visitors of one new experiment, in turns with one visitor of another."""
-        n, sentences = self._sizes.together, self._sizes.sentences
-        alone: list[tuple[float, float]] = []
-        crowded: list[tuple[float, float]] = []
-        all_met, looks, counted = [], [], []
-        for _ in range(self._sizes.rounds):
-            for size, seconds in ((1, alone), (n, crowded)):  # until the last part, and from the first part to it
-                before = server.number(MEASURED)
-                query = self._new(sentences)
-                met = self._come(server, size, query=query, until="measured")
-                times = self._stored(query).times
-                seconds.append((times[-1] - min(one.began for one in met), times[-1] - times[0]))
-                counted.append(server.number(MEASURED) - before)
-                if size == n:
-                    all_met += met
-                    looks.append(sum(one.n_looks for one in met) / seconds[-1][0])
-        (until, within), (until_alone, within_alone) = np.median(crowded, axis=0), np.median(alone, axis=0)
-        told = f"after {until:.2f} s, alone after {until_alone:.2f} s: {until / until_alone:.2f} times as long"
-        told_within = f"{within:.2f} s, alone {within_alone:.2f} s: {within / within_alone:.2f} times as long"
-        is_shared = set(counted) == {float(sentences)}
-        return [
-            load_table.points(f"{n} at once on one new experiment: first points", all_met),
-            Row(f"{sentences:,} sentences measured", told),
-            Row("from the first part stored to the last", told_within),
-            Row("sentences measured for one experiment", load_table.several(counted), is_wrong=not is_shared),
-            Row("looks for news", f"{np.median(looks):.1f} a second, of all together"),
-        ]
-
-    def apart(self, server: Server) -> Report:
-        """Visitors of different new experiments."""
-        n, patience = self._sizes.apart, self._sizes.patience
-        queries = [self._new(self._sizes.few) for _ in range(n)]
-        visits = [Visit(self._visitors.number(), query=query, until="measured", patience=patience) for query in queries]
-        met = self._visitors.come(server, visits)
-        off = [abs(told - passed) for told, passed in load_table.places(met, [*map(self._stored, queries)])]
-        places = f"{len(off)} told, off by {max(off, default=0)} at most, {np.mean(off or [0]):.1f} on average"
-        name = f"{len(met)} at once on different new experiments: first points"
-        return [load_table.points(name, met), Row("places in the queue, against who did come first", places)]
-
-    def left(self, server: Server, before: Held) -> Report:
-        """What the server holds once all have left, against `before`."""
-        time.sleep(self._sizes.left_seconds)
-        return load_table.left(server.held(), before, self._sizes.left_seconds)
-
-    def comings(self, server: Server) -> Report:
-        """Visitors who come and go, most to what is stored, some to what is new."""
-        seconds = self._sizes.minutes * 60
-        rng = np.random.default_rng(0)
-        visits, begins = [], 0.0
-        while begins < seconds:
-            is_new = rng.random() < 0.1
-            query = self._new(self._sizes.few) if is_new else f"layer={rng.integers(1, 7)}"
-            stays = float(rng.uniform(0, 10) if seconds > 60 else 0)
-            visit = Visit(self._visitors.number(), query=query, begins=begins, stays=stays)
-            visits.append(replace(visit, patience=self._sizes.patience))
-            begins += float(rng.exponential(1.0))
-        with Watch(server, min(2.0, seconds / 40)) as watch:
-            met = self._visitors.come(server, visits)
-        name = f"{len(met)} come and go in {self._sizes.minutes:g} minutes: first points"
-        return [load_table.points(name, met), *load_table.slopes(watch.readings)]
-
-    def ended(self, server: Server) -> Report:
-        """A server that is told to end while it measures, and another one that goes on."""
-        query, n = self._new(self._sizes.ended), self._sizes.ended
-        has_points = threading.Event()
-        visit = Visit(self._visitors.number(), query=query, until="measured")
-        met, came = self._begin(server, visit, has_points.set)
-        if not has_points.wait(300):
-            sys.exit("Nothing was measured.")
-        deadline = time.monotonic() + 60
-        while not self._stored(query).sentences and time.monotonic() < deadline:  # points may be seen before
-            time.sleep(0.05)
-        seconds, _ = server.stop()
-        came.join()
-        seen = max((count for _, count in met[0].counts), default=0)
-        kept = self._stored(query).sentences
-        log = load_table.log(server)
-        with serve(self._folder) as server:
-            again = self._come(server, 1, query=query, until="measured", patience=600.0)
-            more = server.number(MEASURED)
-        return [
-            Row("ended by SIGTERM while it measured", f"after {seconds:.1f} s", is_wrong=seconds > 10),
-            log,
-            Row("sentences that the visitor saw measured, and those kept", f"{seen:,}, {kept:,}", is_wrong=kept < seen),
-            Row("measured once it was started again", f"{more:,.0f} of {n:,}", is_wrong=more != n - kept),
-            load_table.points("first points then", again),
-        ]
-
-    def _begin(self, server: Server, visit: Visit, on_points: Callable[[], None]) -> tuple[list[Met], threading.Thread]:
-        met: list[Met] = []
-        came = threading.Thread(target=lambda: met.extend(self._visitors.come(server, [visit], on_points)))
-        came.start()
-        return met, came
-
-    def _stored(self, query: str) -> Stored:
-        return stored(self._folder / "store", query)
-
-    def _come(
-        self, server: Server, n: int, query: str = "", until: str = "points", patience: float | None = None
-    ) -> list[Met]:
-        patience = patience or self._sizes.patience
-        numbers = [self._visitors.number() for _ in range(n)]
-        return self._visitors.come(server, [Visit(i, query=query, until=until, patience=patience) for i in numbers])
-
-    def _new(self, sentences: int) -> str:
-        self._seed += 1
-        return f"seed={self._seed}&sample_size={sentences}"
-
-
-def measure(sizes: Sizes, only: Sequence[str], folder: Path) -> Report:
-    """All parts, or those that are named."""
-    report: Report = []
-
-    def add(rows: Report) -> None:
-        report.extend(rows)
-        for row in rows:
-            print(f"{row.name}: {row.value}{' (WRONG)' if row.is_wrong else ''}", file=sys.stderr, flush=True)
-
-    kept = str(max(1, int(sizes.left_seconds / 2)))  # seconds, so that those who left are let go of meanwhile
-    with Visitors() as visitors, serve(folder, STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL=kept) as server:
-        load = Load(sizes, visitors, folder)
-        load.warm(server)
-        time.sleep(sizes.left_seconds if "left" in only else 0)
-        before = server.held()
-        parts = {
-            "stored": load.stored,
-            "together": load.together,
-            "apart": load.apart,
-            "left": lambda server: load.left(server, before),
-            "comings": load.comings,
-            "ended": load.ended,
-        }
-        for name, part in parts.items():
-            if name in only:
-                add(part(server))
-        if "ended" not in only:
-            add([load_table.log(server)])
-    return report
+_seeds = count(int(time.time()) % 10**6)
+_is_small = False
 
 
 def main() -> None:
-    """Print a table, and write it as JSON if asked."""
-    names = ["stored", "together", "apart", "left", "comings", "ended"]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=names, default=names)
-    parser.add_argument("--minutes", type=float, default=None)
-    parser.add_argument("--rounds", type=int, default=None)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--json", type=Path, help="where the table is written as JSON as well")
+    """Print a line for each figure."""
+    global _is_small
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--small", action="store_true", help="a tenth of the visitors")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("Ended."))  # with the servers that it started
-    sizes = QUICK if options.quick else Sizes()
-    sizes = replace(sizes, minutes=options.minutes or sizes.minutes, rounds=options.rounds or sizes.rounds)
-    with tempfile.TemporaryDirectory(prefix="clsviz-load-") as folder:
-        report = measure(sizes, options.only, Path(folder))
-    machine = f"{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}"
-    print(f"{machine}, a load of {os.getloadavg()[0]:.1f} before the end\n\n| | |\n|---|---|")
-    for row in report:
-        print(f"| {row.name} | {row.value} |")
-    if options.json:
-        rows = [{"name": row.name, "value": row.value, "is_wrong": row.is_wrong} for row in report]
-        options.json.write_text(json.dumps({"machine": machine, "rows": rows}, indent=2), encoding="utf-8")
-    sys.exit(any(row.is_wrong for row in report))
+    _is_small = options.small
+    print(f"load before: {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
+    for part in options.only:
+        PARTS[part](options)
+
+
+def stored(_: argparse.Namespace) -> None:
+    """A crowd of the first page, which has shipped results."""
+    seconds = []
+    for _ in range(3):
+        with serve(ROOT, PUBLIC) as (address, server, _):
+            come(address, [Visit()])
+            wait_until_idle(server)
+            visits = come(address, [Visit() for _ in range(number(100))])
+            seconds.append(quantiles([visit.seconds("run") for visit in visits], n=20)[-1])
+    print(f"stored, {number(100)} at once, p95, s: {spread(seconds)}")
+
+
+def shared(_: argparse.Namespace) -> None:
+    """One job that many follow, beside one that has a single visitor."""
+    seconds: dict[int, list[float]] = {1: [], number(50): []}
+    with warm_server() as (address, server, _):
+        for _ in range(3):
+            for n, of_crowd in seconds.items():
+                query = new_experiment(1000)
+                visits = come(address, [Visit(query, until="settled") for _ in range(n)])
+                of_crowd.append(median(visit.seconds("settled") for visit in visits))
+                print(f"shared, {n} visitors: settled after {of_crowd[-1]:.1f} s")
+                wait_until_idle(server)
+    alone, together = seconds.values()
+    report("shared job ÷ alone", median(a / b for a, b in zip(together, alone, strict=True)))
+
+
+def apart(_: argparse.Namespace) -> None:
+    """Different jobs, which take turns."""
+    queries = [new_experiment(100) for _ in range(number(25))]
+    with warm_server() as (address, _, store):
+        visits = [Visit(query, until="settled") for query in queries]
+        come(address, visits)
+        turns = turns_of(visits, store)
+    began = before = min(visit.times["began"] for visit in visits)
+    total, sums = 0.0, dict[str, float]()
+    for end, seed, begin, stop in turns:
+        print(f"turn: seed {seed}, sentences {begin} to {stop}, {end - before:.2f} s")
+        total += end - before
+        sums.setdefault(seed, total)
+        before = end
+    ratios = []
+    for visit in visits:
+        points, turned = visit.seconds("points"), sums[seed_of(visit)]
+        ratios.append(points / turned)
+        print(f"seed {seed_of(visit)}: first points {points:.2f} s, turns {turned:.2f} s")
+    print(f"apart: settled after {max(visit.times['settled'] for visit in visits) - began:.1f} s")
+    report("first points ÷ turns before them, worst", max(ratios))
+
+
+def comings(options: argparse.Namespace) -> None:
+    """Visitors who come and go, one in ten to something new."""
+    seconds, chance = 60 * options.minutes, random.Random(0)
+    visits, gaps = [], []
+    gap = 0.0
+    while gap < seconds:
+        is_new = chance.random() < 0.1
+        query = new_experiment(100) if is_new else f"layer={chance.randrange(7)}"
+        visits.append(Visit(query, until="settled", stays=chance.uniform(0, 10)))
+        gaps.append(gap)
+        gap += chance.expovariate(1)
+    with warm_server() as (address, server, _):
+        readings = asyncio.run(watch_memory(crowd(address, visits, gaps), server))
+        time.sleep(90)
+        end = memory(server)
+    waits = [visit.seconds("points") for visit in visits if "points" in visit.times]
+    p95 = quantiles(waits, n=20)[-1]
+    print(f"comings: {len(visits)}, {len(visits) - len(waits)} without points, p95 {p95:.1f} s")
+    late = readings[len(readings) // 2 :]
+    megabytes = [mb for _, mb in late]
+    slope = linear_regression(*zip(*late, strict=True)).slope * 60
+    print(f"memory, second half: {slope:+.2f} MB a minute, {spread(megabytes)} MB")
+    print(f"memory: {readings[0][1]:.0f} MB at first, {end:.0f} MB when 90 s have passed")
+
+
+def leaving(_: argparse.Namespace) -> None:
+    """Jobs that nobody wants any more: what they still did, and what they hold."""
+    with warm_server() as (address, server, store):
+        for way, button in (("cancelled", "Cancel"), ("left", "")):
+            before = memory(server)
+            visit = Visit(new_experiment(10_000), until="points", stays=2, leaves_by=button)
+            come(address, [visit])
+            began = time.monotonic()
+            wait_until_idle(server)
+            seconds, freed = time.monotonic() - began, memory(server) - before
+            n_measured = max(stop for _, _, _, stop in turns_of([visit], store))
+            print(f"{way}: idle after {seconds:.0f} s, {n_measured} measured, {freed:+.0f} MB")
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "stored": stored,
+    "shared": shared,
+    "apart": apart,
+    "comings": comings,
+    "leaving": leaving,
+}
+
+
+@contextmanager
+def warm_server() -> Iterator[tuple[str, psutil.Process, Path]]:
+    """A public server that has loaded its model."""
+    with serve(ROOT, PUBLIC) as (address, server, store):
+        come(address, [Visit(new_experiment(50), until="settled")])
+        wait_until_idle(server)
+        yield address, server, store
+
+
+def new_experiment(sample_size: int) -> str:
+    """The query of an experiment that no store has."""
+    return f"sample_size={sample_size}&seed={next(_seeds)}"
+
+
+def number(n: int) -> int:
+    """A number of visitors."""
+    return max(n // 10, 2) if _is_small else n
+
+
+def come(address: str, visits: list[Visit]) -> list[Visit]:
+    """Let visitors come at once."""
+    return asyncio.run(crowd(address, visits))
+
+
+def seed_of(visit: Visit) -> str:
+    """The seed in a query of `new_experiment`."""
+    return visit.query.rpartition("seed=")[2]
+
+
+def turns_of(visits: list[Visit], store: Path) -> list[tuple[float, str, int, int]]:
+    """The ends of the turns that these visitors' jobs had, with seed and sentences, in order."""
+    seeds = set(map(seed_of, visits))
+    turns = []
+    for path in store.glob("norms-*/*.safetensors"):
+        seed = path.parent.name.split("-")[-2]
+        begin, stop = map(int, path.stem.split("-"))
+        if seed in seeds:
+            turns.append((path.stat().st_mtime, seed, begin, stop))
+    return sorted(turns)
+
+
+async def watch_memory(
+    visitors: Coroutine[Any, Any, object], server: psutil.Process
+) -> list[tuple[float, float]]:
+    """(seconds, MB) of a server while visitors come and go."""
+    task, began, readings = asyncio.create_task(visitors), time.monotonic(), []
+    while not task.done():
+        readings.append((time.monotonic() - began, await asyncio.to_thread(memory, server)))
+        await asyncio.wait([task], timeout=2)
+    await task
+    return readings
+
+
+def memory(server: psutil.Process) -> float:
+    """MB of a server and its workers, shared pages counted by their part."""
+    processes = [server, *server.children(recursive=True)]
+    return sum(process.memory_full_info().pss for process in processes) / 2**20
+
+
+def wait_until_idle(server: psutil.Process) -> None:
+    """Wait until a server and its workers have had nothing to do for a second."""
+    while True:
+        processes = [server, *server.children(recursive=True)]
+        before = [sum(process.cpu_times()[:2]) for process in processes]
+        time.sleep(1)
+        after = [sum(process.cpu_times()[:2]) for process in processes]
+        if sum(after) - sum(before) < 0.05:
+            return
+
+
+def spread(values: list[float]) -> str:
+    """A median with its range."""
+    return f"{median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+
+
+def report(figure: str, ratio: float) -> None:
+    """Print a ratio beside the promised one."""
+    print(f"{figure}: {ratio:.2f} (asked: {ASKED[figure]})")
 
 
 if __name__ == "__main__":

@@ -1,240 +1,179 @@
-"""Visitors without a browser, who speak Streamlit’s protocol: part of python -m benchmarks.load, in its own process.
-
-It reads visits from stdin as JSON, one list a line, makes them all at once, and prints what each met as JSON, a line
-for each visit when it ends and one for its first points; after the last of them an empty line. Like a browser, a
-visitor asks for the page and its cookie, connects, runs the script, and runs its fragments again as often as they ask.
-"""
+"""Servers, and visitors without a browser, by Streamlit's protocol."""
 
 import asyncio
-import contextlib
-import json
 import os
 import re
+import socket
+import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
 
-import httpx2
-import orjson
+import psutil
 import websockets
-from streamlit.proto.Alert_pb2 import Alert
+from streamlit.proto.AutoRerun_pb2 import AutoRerun
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-_COOKIE = "_streamlit_xsrf"
 
-_MEASURED = re.compile(r":material/check: [\d,]+ sentences? measured")
-_SO_FAR = re.compile(r"[\d,]+ of ([\d,]+) sentences, [\d,]+–")
-"""How many are measured: the first number is of those that are short enough to be shown."""
-_RUN = re.compile(r"Measure( ·|$)")
-"""The button that starts what would take a slow or busy machine long."""
-_QUEUE = re.compile(r"(One|[\d,]+) runs? comes? first")
-
-
-@dataclass(frozen=True)
-class Visit:
-    """One visit. number: tells visitors apart, each of whom has an address of their own.
-
-    begins: seconds from the beginning of the crowd. until: “points”, or “measured” for all of them, after which the
-    visitor leaves, or “time”. stays: how many seconds longer; patience: at most so many.
-    """
-
-    number: int
-    page: str = ""
-    query: str = ""
-    begins: float = 0.0
-    until: str = "points"
-    stays: float = 0.0
-    patience: float = 120.0
+@contextmanager
+def serve(
+    folder: Path, settings: Mapping[str, str] | None = None
+) -> Iterator[tuple[str, psutil.Process, Path]]:
+    """The address, the process and the store, at first empty, of a server of this checkout."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    options = ["--server.headless=true", "--server.address=127.0.0.1", f"--server.port={port}"]
+    with tempfile.TemporaryDirectory() as store:
+        command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
+        env = {**os.environ, "CLSVIZ_STORE": store, "HF_HUB_OFFLINE": "1", **(settings or {})}
+        silence = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with subprocess.Popen(command, cwd=folder, env=env, **silence) as process:
+            try:
+                while process.poll() is None:
+                    with suppress(OSError), urllib.request.urlopen(address, timeout=60):
+                        break
+                    time.sleep(0.02)
+                yield address, psutil.Process(process.pid), Path(store)
+            finally:
+                process.terminate()
 
 
 @dataclass
-class Met:
-    """What a visitor met, at which times (seconds of the system’s clock).
+class Visit:
+    """One visitor of a page.
 
-    points: of the first picture that has any. measured: when the page said that all was measured. told: each place in
-    the queue that it told, and when. counts: how many sentences the page said were measured. n_looks: how often the
-    page looked for news. is_lost: whether the server closed the connection. has_pressed: whether the visitor had to
-    press Measure.
+    until: "run", once the script has run; "points", at the first chart; "settled", when nothing on
+    the page polls any more. stays: seconds after that. leaves_by: a button that is pressed at the
+    end of them. began, run, points, settled: the times of day at which that was so.
     """
 
-    number: int
-    began: float
-    points: float | None = None
-    measured: float | None = None
-    left: float = 0.0
-    told: list[tuple[float, int]] = field(default_factory=list)
-    counts: list[tuple[float, int]] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    n_looks: int = 0
-    n_bytes: int = 0
-    is_lost: bool = False
-    has_pressed: bool = False
+    query: str = ""
+    until: str = "run"
+    stays: float = 0.0
+    leaves_by: str = ""
+    patience: float = 600.0
+    times: dict[str, float] = field(default_factory=dict)
+    _buttons: dict[str, str] = field(default_factory=dict)
+    _polls: dict[str, "asyncio.Task[None]"] = field(default_factory=dict)
 
+    def seconds(self, event: str) -> float:
+        """From asking for the page to an event; infinite where it never came."""
+        return self.times.get(event, float("inf")) - self.times["began"]
 
-class Visitor:
-    """One visitor of the server at `address`, such as http://127.0.0.1:8501/."""
+    async def come(self, address: str) -> "Visit":
+        """Ask for the page, connect, run it, and run its fragments as often as they say."""
+        self.times["began"] = time.time()
+        cookie = await asyncio.to_thread(_ask, address)
+        async with websockets.connect(
+            f"ws{address.removeprefix('http')}/_stcore/stream",
+            origin=address,
+            subprotocols=["streamlit", cookie],
+            additional_headers={"Cookie": f"_streamlit_xsrf={cookie}"},
+            max_size=None,
+            open_timeout=60,
+        ) as connection:
+            try:
+                await self._send(connection, address)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self.patience):
+                        await self._listen(connection, address, self.until)
+                if self.stays:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(self.stays):
+                            await self._listen(connection, address, "")
+                if self.leaves_by in self._buttons:
+                    await self._send(connection, address, button=self._buttons[self.leaves_by])
+                    await self._listen(connection, address, "run")
+            finally:
+                self._stop_polls()
+        return self
 
-    def __init__(self, address: str, visit: Visit) -> None:
-        self._address, self._visit = address, visit
-        self._own = f"127.{1 + visit.number // 62_500}.{visit.number // 250 % 250}.{1 + visit.number % 250}"
-        self._looking: dict[str, tuple[float, asyncio.Task[None]]] = {}
-        self._sending = asyncio.Lock()
-        self.met = Met(visit.number, time.time())
-
-    async def come(self) -> Met:
-        """Visit, and leave; what was met."""
-        visit, met = self._visit, self.met
-        try:
-            async with asyncio.timeout(visit.patience), self._client() as client:
-                cookies = await self._ask(client)
-                async with websockets.connect(
-                    f"ws{self._address.removeprefix('http')}_stcore/stream",
-                    origin=self._address.rstrip("/"),  # type: ignore[arg-type]
-                    subprotocols=["streamlit", cookies[_COOKIE]],  # type: ignore[list-item]
-                    additional_headers={"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())},
-                    local_addr=(self._own, 0),
-                    max_size=None,
-                    max_queue=None,
-                    close_timeout=1,
-                ) as socket:
-                    await self._send(socket)
-                    await self._read(socket)
-        except TimeoutError:
-            met.errors.append(f"It took longer than {visit.patience:.0f} s.")
-        except (OSError, httpx2.HTTPError, websockets.WebSocketException) as error:
-            met.is_lost = True
-            if visit.until != "time":
-                met.errors.append(f"{type(error).__name__}: {error}")
-        finally:
-            self._stop_looking()
-        met.left = time.time()
-        return met
-
-    def _client(self) -> httpx2.AsyncClient:
-        transport = httpx2.AsyncHTTPTransport(verify=False, local_address=self._own)  # no certificates to read
-        return httpx2.AsyncClient(transport=transport, timeout=60, base_url=self._address)
-
-    async def _ask(self, client: httpx2.AsyncClient) -> dict[str, str]:
-        """Ask for the page as a browser’s navigation does, and as Streamlit’s script does then; the cookies given."""
-        query = f"?{self._visit.query}" if self._visit.query else ""
-        page = await client.get(f"/{self._visit.page}{query}", headers={"Sec-Fetch-Mode": "navigate"})
-        page.raise_for_status()
-        await asyncio.gather(client.get("/_stcore/health"), client.get("/_stcore/host-config"))
-        return dict(client.cookies)
-
-    async def _send(self, socket: websockets.ClientConnection, fragment: str = "", button: str = "") -> None:
+    async def _send(
+        self,
+        connection: websockets.ClientConnection,
+        address: str,
+        poll: str = "",
+        button: str = "",
+    ) -> None:
         message = BackMsg()
         state = message.rerun_script
-        state.query_string, state.page_name = self._visit.query, self._visit.page
-        state.fragment_id, state.is_auto_rerun = fragment, bool(fragment)
+        state.query_string = self.query
+        state.context_info.url = f"{address}/?{self.query}"
+        state.fragment_id, state.is_auto_rerun = poll, bool(poll)
         if button:
             state.widget_states.widgets.add(id=button).trigger_value = True
-        state.context_info.url = f"{self._address}{self._visit.page}"
-        state.context_info.timezone, state.context_info.locale = "UTC", "en-GB"
-        async with self._sending:
-            await socket.send(message.SerializeToString())
+        await connection.send(message.SerializeToString())
 
-    async def _look(self, socket: websockets.ClientConnection, fragment: str, seconds: float) -> None:
-        with contextlib.suppress(websockets.WebSocketException):
-            while True:
-                await asyncio.sleep(seconds)
-                self.met.n_looks += 1
-                await self._send(socket, fragment)
-
-    async def _read(self, socket: websockets.ClientConnection) -> None:
-        button = ""
-        while (seconds := self._seconds_to_stay()) > 0:
-            try:
-                content = await asyncio.wait_for(socket.recv(), None if seconds == float("inf") else seconds)
-            except TimeoutError:
-                return
-            assert isinstance(content, bytes)
+    async def _listen(
+        self, connection: websockets.ClientConnection, address: str, until: str
+    ) -> None:
+        """Take messages until an event of the page comes again."""
+        self.times.pop(until, None)
+        while until not in self.times:
             message = ForwardMsg()
-            message.ParseFromString(content)
-            self.met.n_bytes += len(content)
-            kind = message.WhichOneof("type")
-            if kind == "delta":
-                element = message.delta.new_element
-                self._see(element)
-                if element.WhichOneof("type") == "button" and _RUN.match(element.button.label):
-                    button = element.button.id
-            elif kind == "script_finished" and button:
-                await self._press(socket, button)
-                button = ""
-            elif kind == "new_session" and not message.metadata.run.fragment_ids:
-                self._stop_looking()
-            elif kind == "auto_rerun":
-                self._go_on_looking(socket, message.auto_rerun.fragment_id, message.auto_rerun.interval)
-            elif kind == "stop_auto_rerun":
-                self._stop_looking(message.stop_auto_rerun.fragment_ids)
+            message.ParseFromString(await connection.recv())
+            self._note(message, connection, address)
 
-    async def _press(self, socket: websockets.ClientConnection, button: str) -> None:
-        if not self.met.has_pressed and self._visit.until == "measured":
-            self.met.has_pressed = True
-            await self._send(socket, button=button)
+    def _note(
+        self, message: ForwardMsg, connection: websockets.ClientConnection, address: str
+    ) -> None:
+        kind, now = message.WhichOneof("type"), time.time()
+        if kind == "new_session" and not message.metadata.run.fragment_ids:
+            self._stop_polls()
+        elif kind == "auto_rerun":
+            self._start_poll(connection, address, message.auto_rerun)
+        elif kind == "delta":
+            element = message.delta.new_element
+            if element.WhichOneof("type") == "bidi_component":
+                self.times.setdefault("points", now)
+            elif element.WhichOneof("type") == "button":
+                self._buttons[element.button.label] = element.button.id
+        elif kind == "script_finished" and message.script_finished == message.FINISHED_SUCCESSFULLY:
+            self.times.setdefault("run", now)
+            if not self._polls:
+                self.times.setdefault("settled", now)
 
-    def _seconds_to_stay(self) -> float:
-        met = self.met
-        both = None if met.points is None or met.measured is None else max(met.points, met.measured)
-        end = {"points": met.points, "measured": both, "time": met.began}[self._visit.until]
-        return float("inf") if end is None else end + self._visit.stays - time.time()
+    def _start_poll(
+        self, connection: websockets.ClientConnection, address: str, poll: AutoRerun
+    ) -> None:
+        async def run() -> None:
+            while True:
+                await asyncio.sleep(poll.interval)
+                await self._send(connection, address, poll=poll.fragment_id)
 
-    def _go_on_looking(self, socket: websockets.ClientConnection, fragment: str, seconds: float) -> None:
-        if fragment in self._looking and self._looking[fragment][0] == seconds:
-            return
-        self._stop_looking([fragment])
-        self._looking[fragment] = seconds, asyncio.create_task(self._look(socket, fragment, seconds))
+        if poll.fragment_id not in self._polls:
+            self._polls[poll.fragment_id] = asyncio.create_task(run())
 
-    def _stop_looking(self, fragments: Iterable[str] | None = None) -> None:
-        for name in [*self._looking] if fragments is None else fragments:
-            if name in self._looking:
-                self._looking.pop(name)[1].cancel()
-
-    def _see(self, element: Element) -> None:
-        now, met, kind = time.time(), self.met, element.WhichOneof("type")
-        if met.points is None and has_points(element):
-            met.points = now
-            print(json.dumps({"number": met.number, "points": now}), flush=True)
-        elif kind == "exception" or (kind == "alert" and element.alert.format == Alert.ERROR):
-            met.errors.append(str(element.exception.message if kind == "exception" else element.alert.body))
-        elif kind == "progress" and (place := _QUEUE.match(element.progress.text)):
-            met.told.append((now, 1 if place[1] == "One" else int(place[1].replace(",", ""))))
-        elif kind == "markdown":
-            if met.measured is None and _MEASURED.search(element.markdown.body):
-                met.measured = now
-            if count := _SO_FAR.search(element.markdown.body):
-                met.counts.append((now, int(count[1].replace(",", ""))))
+    def _stop_polls(self) -> None:
+        for task in self._polls.values():
+            task.cancel()
+        self._polls.clear()
 
 
-def has_points(element: Element) -> bool:
-    """Whether the element is a scatter with points, which may be fetched by their name."""
-    if element.WhichOneof("type") != "bidi_component" or element.bidi_component.component_name != "clsviz.chart":
-        return False
-    sent = orjson.loads(element.bidi_component.json)
-    return bool(sent["route"]) or '"scattergl"' in sent["figure"]
+async def crowd(address: str, visits: list[Visit], gaps: list[float] | None = None) -> list[Visit]:
+    """Let visitors come at once, or after so many seconds each."""
+
+    async def come(visit: Visit, gap: float) -> Visit:
+        await asyncio.sleep(gap)
+        return await visit.come(address)
+
+    gaps = gaps or [0.0] * len(visits)
+    return await asyncio.gather(*map(come, visits, gaps))
 
 
-async def _come(address: str, visit: Visit) -> None:
-    await asyncio.sleep(visit.begins)
-    met = await Visitor(address, visit).come()
-    print(json.dumps(asdict(met)), flush=True)
-
-
-async def _come_all(address: str, visits: list[Visit]) -> None:
-    await asyncio.gather(*(_come(address, visit) for visit in visits))
-
-
-def main() -> None:
-    """Make the visits that are read, crowd after crowd, until there are no more."""
-    os.nice(15)  # real ones have machines of their own
-    for line in sys.stdin:
-        asked = json.loads(line)
-        asyncio.run(_come_all(asked["address"], [Visit(**visit) for visit in asked["visits"]]))
-        print(flush=True)
-
-
-if __name__ == "__main__":
-    main()
+def _ask(address: str) -> str:
+    """Ask for what a browser asks before it connects; returns the server's cookie."""
+    cookies = []
+    for path in ("", "/_stcore/health", "/_stcore/host-config"):
+        request = urllib.request.Request(address + path, headers={"Sec-Fetch-Mode": "navigate"})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            answer.read()
+            cookies += answer.headers.get_all("Set-Cookie", [])
+    return re.findall("_streamlit_xsrf=([^;]+)", "\n".join(cookies))[-1]

@@ -1,5 +1,5 @@
-"""`python -m clsviz`: the command line."""
+"""The command line: python -m clsviz."""
 
-from clsviz.cli.main import command
+from clsviz.cli import command
 
 command()

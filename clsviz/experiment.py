@@ -1,97 +1,65 @@
-"""What the user asks: one frozen value, whose field names are also URL parameters, flags and widget keys."""
+"""The settings: field name = URL parameter = command-line flag = widget key = keyword."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final, Literal, Self, TypedDict, get_args
 
-from clsviz.errors import SettingError
-from clsviz.settings import (
-    ALL,
-    CHOICES,
-    NAME_SETTINGS,
-    RANGES,
-    Lengths,
-    NearDuplicates,
-    Pooling,
-    Precision,
-    Reading,
-    Segmentation,
-    Unit,
-    check_name,
-    check_number,
-    shown,
-    written,
-)
+from clsviz.errors import SettingError, quote
 
+Segmentation = Literal["auto", "sentences", "lines", "paragraphs"]
+Precision = Literal["exact", "fast"]
+Pooling = Literal["cls", "mean", "pooler"]
+Unit = Literal["tokens", "words", "characters"]
 
-@dataclass(frozen=True)
-class Selection:
-    """Which sentences of which corpus; the settings are those of the same names in Experiment."""
+CHOICES: Final[dict[str, tuple[str, ...]]] = {
+    "segmentation": get_args(Segmentation),
+    "precision": get_args(Precision),
+    "pooling": get_args(Pooling),
+    "unit": get_args(Unit),
+}
+"""The settings with a fixed set of values; the first is the default."""
 
-    corpus: str
-    configuration: str = ""
-    split: str = ""
-    column: str = ""
-    segmentation: Segmentation = Segmentation.AUTO
-    reading: Reading = Reading.AUTO
+RANGES: Final[dict[str, tuple[int, int]]] = {
+    "sample_size": (2, 100_000_000),
+    "seed": (0, 2**32 - 1),
+    "probe_size": (2, 20_000),
+    "length_cutoff": (2, 100_000),
+    "layer": (0, 999),
+}
+"""The lowest and the highest value of each numeric setting."""
 
+NAMES: Final = ("model", "corpus", "configuration", "split", "column", "encoding")
+"""The settings that are names; the first two are never empty."""
 
-@dataclass(frozen=True)
-class View:
-    """What is shown of what was measured; the settings are those of the same names in Experiment.
-
-    It only filters and selects, and never touches the model. What depends on it takes it whole, and is cached by it
-    whole, so that no setting can be forgotten.
-    """
-
-    length_cutoff: int = 80
-    layer: int | None = None
-    pooling: Pooling = Pooling.CLS
-    unit: Unit = Unit.TOKENS
-    lengths: Lengths = Lengths.TRUE
-    near_duplicates: NearDuplicates = NearDuplicates.GROUPED
-
-    @property
-    def of_all_layers(self) -> "View":
-        """The same for what looks at every layer, and so does not depend on the one chosen."""
-        return replace(self, layer=None)
-
-    @property
-    def of_averaging(self) -> "View":
-        """The same for what looks at the mean after the last layer, with lengths in tokens."""
-        return replace(self, layer=None, pooling=Pooling.MEAN, unit=Unit.TOKENS, lengths=Lengths.TRUE)
-
-    @property
-    def of_all_vectors(self) -> "View":
-        """The same for what looks at every vector, and so does not depend on the one chosen."""
-        return replace(self, layer=None, pooling=Pooling.CLS)
+LONGEST_NAME = 500
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A question to an encoder. The settings up to probe_size cost model time; the rest are the view, which is instant.
+    """One question to one encoder. Every setting changes the result, or is refused.
 
-    model: a name from the catalogue, a Hugging Face Hub id with or without a revision after an @, or a folder;
-        “untrained:” in front replaces its weights by random ones.
-    corpus: a name from the catalogue, a dataset of the Hugging Face Hub with or without a revision, an uploaded file,
-        or a local one.
-    configuration, split: parts of a Hub dataset; "" means the dataset's default.
+    The settings down to `precision` decide what is measured; the others select from what was
+    measured, and cost no model time.
+
+    model: a name of the list, an id of the Hugging Face Hub, with or without a revision after an @,
+        or a folder; “untrained:” in front replaces its weights by random ones.
+    corpus: a name of the list, a dataset of the Hub, with or without a revision, or a file.
+    configuration, split: parts of a dataset of the Hub; "" means its default.
     column: the column of a table that holds the text; "" means the likeliest.
-    segmentation: whether texts are cut into sentences; auto cuts them where they are long.
-    reading: what is one text in a plain text file: a line, or a paragraph whose lines are joined; auto finds it out.
-    sample_size: sentences to draw from the corpus, or ALL.
-    seed: of the draw.
-    precision: exact, or fast with a measured error.
-    probe_size: how many sentences, from the start of the sample, have their vectors measured where norms are not
-        enough.
-    length_cutoff: only sentences with fewer tokens than this are shown and enter the regression.
-    layer: the layer after which the norm is taken; 0 is the embedding output, None the last layer.
-    pooling: the vector whose norm is taken.
-    unit: what lengths are counted in; the length cutoff is always in tokens.
-    lengths: the sentences' own, or shuffled among them as a control.
-    near_duplicates: whether intervals and probes keep sentences together that are the same or nearly.
+    encoding: of a file, such as cp1254; "" means the likeliest.
+    segmentation: sentences cuts texts into sentences; lines takes each line of a text file, or each
+        row of a table, as it is; paragraphs joins the lines of a text file up to an empty one; auto
+        takes what suits the texts.
+    sample_size: sentences to draw, or “all”. seed: of the draw, and of random weights.
+    precision: exact is float32; fast is bfloat16, whose error is reported.
+    probe_size: sentences, from the start of the sample, whose vectors are measured where norms do
+        not suffice.
+    length_cutoff: only sentences of fewer tokens enter the regression.
+    layer: after which the vector is taken; 0 is the embedding output, None the last.
+    pooling: the vector: of [CLS], the mean over all tokens, or the pooler's output.
+    unit: of lengths; the cutoff is always in tokens.
 
-    Raises SettingError where a value is out of range.
+    Raises SettingError where a value cannot be used.
     """
 
     model: str = "minilm"
@@ -99,103 +67,95 @@ class Experiment:
     configuration: str = ""
     split: str = ""
     column: str = ""
-    segmentation: Segmentation = Segmentation.AUTO
-    reading: Reading = Reading.AUTO
-    sample_size: int = 5000
+    encoding: str = ""
+    segmentation: Segmentation = "auto"
+    sample_size: int | Literal["all"] = 5000
     seed: int = 0
-    precision: Precision = Precision.EXACT
+    precision: Precision = "exact"
     probe_size: int = 5000
     length_cutoff: int = 80
     layer: int | None = None
-    pooling: Pooling = Pooling.CLS
-    unit: Unit = Unit.TOKENS
-    lengths: Lengths = Lengths.TRUE
-    near_duplicates: NearDuplicates = NearDuplicates.GROUPED
+    pooling: Pooling = "cls"
+    unit: Unit = "tokens"
 
     def __post_init__(self) -> None:
-        for name in NAME_SETTINGS:
-            check_name(name, getattr(self, name))
+        for name in NAMES:
+            _check_name(name, getattr(self, name))
+        for name, choices in CHOICES.items():
+            value = getattr(self, name)
+            if value not in choices:
+                raise SettingError(f"{name} is {quote(value)}.", f"Choose {' or '.join(choices)}.")
         for name in RANGES:
-            check_number(name, getattr(self, name))
+            _check_number(name, getattr(self, name))
 
-    @property
-    def selection(self) -> Selection:
-        """Which sentences are sampled."""
-        return Selection(**{field.name: getattr(self, field.name) for field in fields(Selection)})
-
-    @property
-    def view(self) -> View:
-        """What is shown of what was measured."""
-        return View(**{field.name: getattr(self, field.name) for field in fields(View)})
-
-    @property
-    def measurement_key(self) -> tuple[str, Selection, int, int, Precision]:
-        """What costs model time: equal for two experiments that differ only in their view."""
-        return self.model, self.selection, self.sample_size, self.seed, self.precision
-
-    @property
-    def for_vectors(self) -> "Experiment":
-        """The experiment whose sample has its vectors measured: the start of the sample, in the exact precision."""
-        size = min(self.sample_size, self.probe_size)
-        return replace(self, sample_size=size, probe_size=size, precision=Precision.EXACT)
-
-    def of_corpus(self, name: str) -> "Experiment":
-        """The same question about another corpus, with all choices among its texts left to their defaults."""
-        defaults = Selection(name)
-        return replace(self, **{field.name: getattr(defaults, field.name) for field in fields(Selection)})
-
-    def to_query(self, defaults: Mapping[str, str] | None = None) -> dict[str, str]:
-        """As URL parameters, defaults left out; defaults: those of a page that has others, as URL parameters."""
-        texts = {
-            field.name: written(field.name, value)
-            for field in fields(self)
-            if (value := getattr(self, field.name)) is not None
-        }
-        usual = {field.name: written(field.name, field.default) for field in fields(self)} | {**(defaults or {})}
-        return {name: text for name, text in texts.items() if text != usual[name]}
-
-    def to_flags(self, defaults: Mapping[str, str] | None = None) -> dict[str, str]:
-        """As flags of the command line, which are called like the URL parameters; defaults as in `to_query`."""
-        return {f"--{name.replace('_', '-')}": value for name, value in self.to_query(defaults).items()}
+    def to_query(self) -> dict[str, str]:
+        """The settings that differ from the defaults: `Experiment.parse(e.to_query()) == e`."""
+        values = {field: getattr(self, field.name) for field in fields(self)}
+        return {field.name: str(value) for field, value in values.items() if value != field.default}
 
     @classmethod
-    def from_query(cls, query: Mapping[str, str], report: Callable[[SettingError], None] | None = None) -> "Experiment":
-        """The experiment of URL parameters: `from_query(to_query(e)) == e`.
-
-        Every parameter that is unknown or whose value cannot be used goes to `report` as a SettingError, its default
-        stays, and the rest still applies; without `report` the first one is raised.
-        """
-        settings: dict[str, Any] = {}
-        for name, text in query.items():
-            try:
-                settings[name] = parse_setting(name, text)
-            except SettingError as error:
-                if report is None:
-                    raise
-                report(error)
-        return cls(**settings)
+    def parse(cls, settings: Mapping[str, str]) -> Self:
+        """The experiment whose settings are written as text; raises SettingError."""
+        return cls(**{name: parse_setting(name, text) for name, text in settings.items()})
 
 
-_DEFAULTS = {field.name: field.default for field in fields(Experiment) if field.default is not MISSING}
+class Settings(TypedDict, total=False):
+    """The settings besides model and corpus, as keywords; `Experiment` says what they mean."""
+
+    configuration: str
+    split: str
+    column: str
+    encoding: str
+    segmentation: Segmentation
+    sample_size: int | Literal["all"] | None
+    seed: int
+    precision: Precision
+    probe_size: int
+    length_cutoff: int
+    layer: int | None
+    pooling: Pooling
+    unit: Unit
 
 
 def parse_setting(name: str, text: str) -> Any:
-    """The value of the setting `name` written as `text`; raises SettingError naming both where it cannot be used."""
-    if name not in _DEFAULTS:
-        raise SettingError(f"There is no setting “{shown(name)}”. The settings are {', '.join(_DEFAULTS)}.")
-    if name in CHOICES:
-        try:
-            return CHOICES[name](text)
-        except ValueError:
-            raise SettingError(f"{name} is “{shown(text)}”; it must be {' or '.join(CHOICES[name])}.") from None
-    if name in NAME_SETTINGS:
-        return check_name(name, text.strip())
-    if name == "layer" and text == "last":
+    """The value of a setting written as text; raises SettingError where it has none.
+
+    An empty value is the default, as in an address.
+    """
+    defaults = {field.name: field.default for field in fields(Experiment)}
+    if name not in defaults:
+        remedy = f"The settings are {', '.join(defaults)}."
+        raise SettingError(f"There is no setting {quote(name)}.", remedy)
+    text = text.strip()
+    if not text:
+        return defaults[name]
+    if name not in RANGES:
+        return text
+    if (name, text) == ("layer", "last"):
         return None
-    if name == "sample_size" and text == "all":
-        return ALL
+    if (name, text) == ("sample_size", "all"):
+        return text
     try:
-        number = int(text)
+        return int(text)
     except ValueError:
-        raise SettingError(f"{name} is “{shown(text)}”; it must be a whole number.") from None
-    return check_number(name, number)
+        raise SettingError(f"{name} is {quote(text)}.", "Write a whole number.") from None
+
+
+def _check_name(name: str, value: object) -> None:
+    if not isinstance(value, str) or len(value) > LONGEST_NAME or not value.isprintable():
+        remedy = f"Choose a name of at most {LONGEST_NAME} printable characters."
+        raise SettingError(f"{name} is {quote(value)}.", remedy)
+    if not value and name in ("model", "corpus"):
+        raise SettingError(f"{name} is empty.", "Choose a name.")
+
+
+def _check_number(name: str, value: object) -> None:
+    if (name, value) in (("layer", None), ("sample_size", "all")):
+        return
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise SettingError(f"{name} is {quote(value)}.", "Choose a whole number.")
+    low, high = RANGES[name]
+    if not low <= value <= high:
+        raise SettingError(
+            f"{name} is {quote(value)}.", f"Choose a number from {low:,} to {high:,}."
+        )

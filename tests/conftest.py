@@ -1,121 +1,77 @@
-"""Real things to test with, as small as they can be: a BERT of two layers, a store in a temporary folder."""
+"""What tests of several folders need: a tiny model, a store, a corpus."""
 
-import gc
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-# Set before any test imports a library that reads them. Two workers share the processors: one thread each is fastest.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    os.environ["OMP_NUM_THREADS"] = "1"
-# Nothing is fetched, and nothing is kept beyond the test run.
-os.environ["HF_HUB_OFFLINE"] = "1"
-os.environ.pop("CLSVIZ_STORE", None)
-os.environ.pop("CLSVIZ_PUBLIC", None)
+from clsviz.sources.models import Weights
 
-from support.hub import Hub, serve_hub
-from support.hub_clients import point_at
-from support.tiny import random_sentences, write_bert
-
-from clsviz import encoder
-from clsviz.experiment import Experiment
-from clsviz.sources import models
-from clsviz.store import Store
-
-# With all libraries loaded a full collection takes a third of a second, and tests make many objects in circles. What is
-# loaded while tests are collected stays.
-gc.set_threshold(50_000, 20, 20)
-gc.disable()
-
-TOGETHER = {"api", "browser"}
-"""Folders whose tests run in one worker, as those of every file do: they share what takes long to set up."""
-APART = {"test_access.py", "test_explaining.py", "test_headers.py", "test_touch.py", "test_visitor.py"}
-"""Half of what a browser does, by the time that it takes: another worker visits the other pages meanwhile."""
-FIRST = "browser", "benchmarks", "docs", "ui"
-"""Folders whose tests take longest: the other workers do all the rest meanwhile."""
-
-
-def _group(path: Path) -> str:
-    """The tests that run in one worker with those of this file."""
-    folder, *_ = path.parts
-    if folder not in TOGETHER:
-        return path.as_posix()
-    return f"{folder} apart" if path.name in APART else folder
-
-
-SLOW = {"api", "benchmarks", "browser", "cli", "deploy", "docs", "ui"}
-"""Folders whose tests start programs, pages, browsers or the built-in model: `make quick` leaves them out."""
-
-
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        path = item.path.relative_to(Path(__file__).parent)
-        item.add_marker(pytest.mark.xdist_group(_group(path)))
-        if path.parts[0] in SLOW or "minilm_encoder" in getattr(item, "fixturenames", ()):
-            item.add_marker("slow")
-        if path.parts[0] == "browser":  # told as "rerun": a click can come while a busy machine still draws
-            item.add_marker(pytest.mark.flaky(reruns=1))
-    items.sort(key=lambda item: [item.path.relative_to(Path(__file__).parent).parts[0] != folder for folder in FIRST])
-
-
-def pytest_collection_finish() -> None:
-    """What the libraries have made stays, and no collection of garbage looks at it again."""
-    gc.freeze()
-    gc.enable()
+WORDS = (
+    *("the", "a", "cat", "dog", "bird", "sees", "hears", "sings", "small", "green"),
+    *("old", "runs", "in", "on", "garden", "house", "and", "or"),
+)
 
 
 @pytest.fixture(scope="session")
-def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_bert(tmp_path_factory.mktemp("models") / "tiny-bert")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a BERT of two layers, whose LayerNorms vary, with a tokenizer of words."""
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    vocabulary = {word: number for number, word in enumerate([*special, *WORDS])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        model_max_length=64,
+    ).save_pretrained(folder)
+    torch.manual_seed(0)
+    model = BertModel(
+        BertConfig(
+            vocab_size=len(vocabulary),
+            hidden_size=16,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=32,
+            max_position_embeddings=64,
+        )
+    )
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if "LayerNorm" in name:
+                weight += 0.3 * torch.randn_like(weight)
+    model.save_pretrained(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")
-def tiny_weights(tiny_folder: Path) -> "models.Weights":
-    return models.find(str(tiny_folder))
+def tiny_weights(tiny_model: Path) -> Weights:
+    """The tiny model, ready to be measured."""
+    return Weights("tiny", "Tiny", tiny_model, "0123456789abcdef")
 
 
 @pytest.fixture(scope="session")
-def tiny_encoder(tiny_weights: "models.Weights") -> "encoder.Encoder":
-    return encoder.Encoder(tiny_weights, device="cpu")
+def sentences() -> list[str]:
+    """300 different sentences of 1 to 40 words."""
+    import random
+
+    draw = random.Random(0)
+    return [" ".join(draw.choices(WORDS, k=1 + n % 40)) + f" {n}" for n in range(300)]
 
 
 @pytest.fixture(scope="session")
-def minilm_encoder() -> "encoder.Encoder":
-    return encoder.Encoder(models.find("minilm"), device="cpu")
-
-
-@pytest.fixture(scope="session")
-def hub_server() -> Iterator[Hub]:
-    with serve_hub() as hub:
-        yield hub
-
-
-@pytest.fixture
-def hub(hub_server: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
-    """The stand-in for the Hub, with an empty cache on this side."""
-    hub_server.behave()
-    hub_server.requests.clear()
-    point_at(hub_server, tmp_path / "cache", monkeypatch)
-    return hub_server
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> "Store":
-    return Store(tmp_path / "store")
-
-
-@pytest.fixture
-def experiment(tiny_folder: Path, text_file: Path) -> "Experiment":
-    """The norms of 300 sentences by the tiny model."""
-    return Experiment(model=str(tiny_folder), corpus=str(text_file), sample_size=300)
-
-
-@pytest.fixture(scope="session")
-def text_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A corpus of 400 different sentences of 1 to 30 words."""
+def corpus_file(sentences: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sentences in a text file."""
     path = tmp_path_factory.mktemp("corpora") / "sentences.txt"
-    path.write_text("\n".join(random_sentences(400, seed=1)), encoding="utf-8")
+    path.write_text("\n".join(sentences), "utf-8")
     return path

@@ -1,264 +1,120 @@
-"""What an encoder is made of, as plain data: its architecture, parameters, special tokens and tokenizer."""
+"""A model in parts, and the way of [CLS] through it for one text."""
 
-import math
 import re
-import unicodedata
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:  # pages open with an anatomy that came with clsviz, without torch
-    from clsviz.encoder.batches import PoolerSteps
-    from clsviz.encoder.tokenize import Frame
+if TYPE_CHECKING:
+    from clsviz.encoder.encoder import Encoder
 
-EMBEDDINGS, POOLER, OTHER = "Embeddings", "Pooler", "Other"
-ATTENTION, FEED_FORWARD = "Attention", "Feed-forward"
-
-_BLOCK = re.compile(r"(?:^|\.)(?:layers?|albert_layer_groups|blocks?|h)\.(\d+)\.(.*)")
-_ATTENTION = re.compile(r"attention|attn|sa_layer_norm", re.IGNORECASE)
-_EMBEDDINGS = re.compile(
-    r"(?:embeddings|embeddings_project|word_embedding|wte|wpe)\.|encoder\.embedding_hidden_mapping"
-)
-_NO_LIMIT = 10**9
-"""Tokenizers without a limit report a huge number."""
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One named tensor of a model, under the name that its own code uses.
-
-    group: embeddings, a layer, the pooler, or other. part: within a layer, attention or feed-forward, each with its
-    LayerNorm; otherwise "".
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    group: str
-    part: str = ""
-
-    @property
-    def size(self) -> int:
-        """Number of weights."""
-        return math.prod(self.shape)
-
-
-@dataclass(frozen=True)
-class SpecialToken:
-    """A token with a role instead of text; several roles may share a token."""
-
-    role: str
-    token: str
-    id: int
-
-
-@dataclass(frozen=True)
-class Architecture:
-    """How a model is built; None where its configuration does not say so in a usual way.
-
-    model_class: of transformers. n_layers: number of the last layer. inner_size: width of the feed-forward.
-    positions: how the model knows the position of a token, in words.
-    """
-
-    model_class: str
-    model_type: str
-    n_layers: int | None
-    n_heads: int | None
-    hidden_size: int | None
-    inner_size: int | None
-    activation: str
-    layer_norm_eps: float | None
-    positions: str
-
-
-@dataclass(frozen=True)
-class TokenizerFacts:
-    """What a tokenizer does to every sentence; None where it does not say.
-
-    n_tokens: size of its vocabulary. padding_side: its habit; measurements always pad on the right.
-    model_max_length: most tokens it lets pass. prefix, suffix: the tokens, with their ids, that it puts around a
-    sentence. types: token type ids of the prefix, of every token of the sentence, and of the suffix.
-    """
-
-    class_name: str
-    n_tokens: int
-    lower_cases: bool | None
-    strips_accents: bool | None
-    padding_side: str
-    model_max_length: int | None
-    special_tokens: tuple[SpecialToken, ...]
-    prefix: tuple[tuple[str, int], ...]
-    suffix: tuple[tuple[str, int], ...]
-    types: tuple[tuple[int, ...], int, tuple[int, ...]]
-
-
-@dataclass(frozen=True, eq=False)
-class PoolerWeights:
-    """Weights of a pooler like BERT's, a dense layer and tanh: weight float32 (out, in), bias float32 (out,)."""
-
-    weight: NDArray[np.float32]
-    bias: NDArray[np.float32]
-
-    def output(self, cls: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-        """The pooler output for [CLS] vectors (n, in), float64 (n, out): tanh(W [CLS] + b), computed by numpy alone."""
-        return np.tanh(cls.astype(np.float64) @ self.weight.astype(np.float64).T + self.bias.astype(np.float64))
+BLOCK: Final = re.compile(r"(?:^|[._])(?:layers?|layer_groups|blocks?|h)\.(\d+)\.")
+"""The number of a block in the name of a parameter."""
 
 
 @dataclass(frozen=True, eq=False)
 class Anatomy:
-    """What a model is made of, and how it reads a sentence.
+    """A model, and a text in it.
 
-    cls_embedding: float32 (width of the word embeddings,), the learned vector of the [CLS] token.
-    cls_place: the position of [CLS], counted from the end if negative. n_embedded: number of tokens the model knows.
-    max_length: most tokens that clsviz reads of a sentence, special ones included. has_pooler: whether the model has a
-    pooler. pooler: its weights, if it is built like BERT's.
+    model_class: of transformers. n_layers: number of the last layer. n_blocks: of which it is made;
+    fewer where layers share one. n_heads: of attention, or None. vocabulary: tokens that it knows.
+    max_length: tokens that it reads, special ones included.
+    names, shapes, parts: of each parameter; a part is “embeddings”, “layer 1”, “pooler” or “other”;
+    that of a shared block is the first layer made of it.
+    special: (role, token, id) of each special token.
+    cls_input: float32 (any width,), the vector of [CLS] among those of the words.
+    tokens, ids: that the model reads of the text. n_tokens: of all of it, without special ones.
+    is_cut: True if the model reads only the beginning.
+    states: float32 (n_layers + 1, width), [CLS] after every layer. pooled: float32 (width,), the
+    pooler's output, or (0,). by_hand: float32 (width,), tanh(W·[CLS] + b) by NumPy for a pooler
+    like BERT's, or (0,).
     """
 
-    architecture: Architecture
-    tokenizer: TokenizerFacts
-    parameters: tuple[Parameter, ...]
-    cls_embedding: NDArray[np.float32]
-    cls_place: int
-    n_embedded: int
+    model_class: str
+    n_layers: int
+    n_blocks: int
+    n_heads: int | None
+    vocabulary: int
     max_length: int
-    has_pooler: bool
-    pooler: PoolerWeights | None
-
-    @property
-    def n_weights(self) -> int:
-        """Number of weights in all parameters."""
-        return sum(parameter.size for parameter in self.parameters)
-
-    @property
-    def cls(self) -> tuple[str, int]:
-        """The [CLS] token as this model writes it, and its id."""
-        side = self.tokenizer.prefix if self.cls_place >= 0 else self.tokenizer.suffix
-        return side[self.cls_place]
-
-    def parameter_table(self) -> pd.DataFrame:
-        """One row per parameter: name, shape (such as 384 × 1536), weights, group, part."""
-        rows = [(p.name, " × ".join(map(str, p.shape)), p.size, p.group, p.part) for p in self.parameters]
-        return pd.DataFrame(rows, columns=["name", "shape", "weights", "group", "part"])
-
-    def group_table(self) -> pd.DataFrame:
-        """One row per group, in the model's order.
-
-        Columns: group, parameters, weights, share (of all weights), attention and feed_forward (weights of each).
-        """
-        rank = {EMBEDDINGS: 0, OTHER: 2, POOLER: 3}
-        groups = dict.fromkeys(parameter.group for parameter in self.parameters)
-        rows = []
-        for group in sorted(groups, key=lambda group: rank.get(group, 1)):
-            of_group = [parameter for parameter in self.parameters if parameter.group == group]
-            weights = sum(parameter.size for parameter in of_group)
-            attention, inner = (sum(p.size for p in of_group if p.part == part) for part in (ATTENTION, FEED_FORWARD))
-            rows.append((group, len(of_group), weights, weights / self.n_weights, attention, inner))
-        return pd.DataFrame(rows, columns=["group", "parameters", "weights", "share", "attention", "feed_forward"])
+    names: tuple[str, ...]
+    shapes: tuple[list[int], ...]
+    parts: tuple[str, ...]
+    special: tuple[list[Any], ...]
+    cls_input: NDArray[np.float32]
+    tokens: tuple[str, ...]
+    ids: tuple[int, ...]
+    n_tokens: int
+    is_cut: bool
+    states: NDArray[np.float32]
+    pooled: NDArray[np.float32]
+    by_hand: NDArray[np.float32]
 
 
-def describe(model: Any, tokenizer: Any, frame: "Frame", max_length: int, pooler: "PoolerSteps | None") -> Anatomy:
-    """What `model` and `tokenizer`, as loaded by transformers, are made of; copies everything."""
+def dissect(encoder: "Encoder", text: str) -> Anatomy:
+    """A model, and a text in it; raises CorpusError where it is not text, and ModelError."""
+    arrays = encoder.run([text], "trace")
+    tokenizer, model = encoder.tokenizer, encoder.forward.model
+    ids = tokenizer.framed(tokenizer.ids([text])[0])
     embeddings = model.get_input_embeddings()
-    pooler_weights = None
-    if pooler is not None and type(pooler.activation).__name__ == "Tanh" and pooler.dense.bias is not None:
-        pooler_weights = PoolerWeights(_numbers(pooler.dense.weight), _numbers(pooler.dense.bias))
+    shapes = _shapes(model)
+    n_blocks = 1 + max((_block(name) for name in shapes), default=0)
+    n_layers = encoder.n_layers
     return Anatomy(
-        architecture=_architecture(model),
-        tokenizer=_tokenizer(tokenizer, frame),
-        parameters=parameters_of(model),
-        cls_embedding=_numbers(embeddings.weight[tokenizer.cls_token_id]),
-        cls_place=frame.cls,
-        n_embedded=int(embeddings.num_embeddings),
-        max_length=max_length,
-        has_pooler=getattr(model, "pooler", None) is not None,
-        pooler=pooler_weights,
-    )
-
-
-def _architecture(model: Any) -> Architecture:
-    from clsviz.encoder.fast_pass import other_positions, position_table
-
-    def setting(kind: type, *names: str) -> Any:
-        return next((value for name in names if isinstance(value := getattr(model.config, name, None), kind)), None)
-
-    table = position_table(model)
-    learned = [] if table is None else [f"{table.num_embeddings:,} learned vectors"]
-    eps = [
-        module.eps for module in model.modules() if type(module).__name__.endswith("Norm") and hasattr(module, "eps")
-    ]
-    return Architecture(
         model_class=type(model).__name__,
-        model_type=str(model.config.model_type),
-        n_layers=setting(int, "num_hidden_layers"),
-        n_heads=setting(int, "num_attention_heads"),
-        hidden_size=setting(int, "hidden_size"),
-        inner_size=setting(int, "intermediate_size", "hidden_dim", "d_inner"),
-        activation=setting(str, "hidden_act", "hidden_activation", "activation", "activation_function") or "",
-        layer_norm_eps=float(eps[0]) if eps and eps[0] is not None else None,
-        positions=" and ".join([*learned, *other_positions(model)]),
+        n_layers=n_layers,
+        n_blocks=n_blocks,
+        n_heads=getattr(model.config, "num_attention_heads", None),
+        vocabulary=int(embeddings.num_embeddings),
+        max_length=encoder.max_length,
+        names=tuple(shapes),
+        shapes=tuple(shapes.values()),
+        parts=tuple(_part(name, n_blocks, n_layers) for name in shapes),
+        special=tokenizer.special,
+        cls_input=embeddings.weight[ids[0]].detach().float().cpu().numpy().copy(),
+        tokens=tokenizer.names(ids),
+        ids=tuple(ids),
+        n_tokens=int(arrays["n_tokens"][0]),
+        is_cut=bool(arrays["truncated"][0]),
+        states=arrays["states"][0],
+        pooled=arrays["pooled"][0],
+        by_hand=_by_hand(model, arrays["states"][0, -1]),
     )
 
 
-def _tokenizer(tokenizer: Any, frame: "Frame") -> TokenizerFacts:
-    def named(ids: list[int]) -> tuple[tuple[str, int], ...]:
-        return tuple((str(tokenizer.convert_ids_to_tokens(token)), token) for token in ids)
+def _shapes(model: Any) -> dict[str, list[int]]:
+    """The shape of each parameter of the model as transformers builds it: ours has packed some."""
+    import torch
+    import transformers
 
-    special_tokens = []
-    for role, tokens in tokenizer.special_tokens_map.items():
-        for token in [tokens] if isinstance(tokens, str) else tokens:
-            identity = tokenizer.convert_tokens_to_ids(str(token))
-            if identity is not None:
-                special_tokens.append(SpecialToken(role.removesuffix("_token"), str(token), int(identity)))
-    lower_cases, strips_accents = _normalizing(tokenizer)
-    limit = int(min(tokenizer.model_max_length, _NO_LIMIT))
-    before, content, after = frame.types
-    return TokenizerFacts(
-        class_name=type(tokenizer).__name__,
-        n_tokens=len(tokenizer),
-        lower_cases=lower_cases,
-        strips_accents=strips_accents,
-        padding_side=str(tokenizer.padding_side),
-        model_max_length=limit if 0 < limit < _NO_LIMIT else None,
-        special_tokens=tuple(sorted(special_tokens, key=lambda special: special.id)),
-        prefix=named(frame.prefix),
-        suffix=named(frame.suffix),
-        types=(tuple(before), content, tuple(after)),
-    )
+    from clsviz.encoder.load import OWN_CODE
+
+    with torch.device("meta"):
+        original = transformers.AutoModel.from_config(model.config, **OWN_CODE)
+    has_pooler = getattr(model, "pooler", None) is not None
+    shapes = {name: list(weight.shape) for name, weight in original.named_parameters()}
+    return {name: shape for name, shape in shapes.items() if has_pooler or "pooler" not in name}
 
 
-def _normalizing(tokenizer: Any) -> tuple[bool | None, bool | None]:
-    """Whether a tokenizer lower-cases letters, and whether it strips their accents: found by trying."""
-    if not tokenizer.is_fast:
-        return getattr(tokenizer, "do_lower_case", None), getattr(tokenizer, "strip_accents", None)
-    normalizer = tokenizer.backend_tokenizer.normalizer
-    if normalizer is None:
-        return False, False
-    lower, plain = (unicodedata.normalize("NFC", normalizer.normalize_str(letter)) for letter in ("A", "é"))
-    return "a" in lower, "e" in plain
+def _block(name: str) -> int:
+    match = BLOCK.search(name)
+    return int(match[1]) if match else 0
 
 
-def _numbers(tensor: Any) -> NDArray[np.float32]:
-    """A copy, so that nothing larger is kept alive."""
-    return np.array(tensor.detach().cpu().numpy(), np.float32)
+def _part(name: str, n_blocks: int, n_layers: int) -> str:
+    if BLOCK.search(name):
+        return f"layer {_block(name) * n_layers // n_blocks + 1}"
+    parts = {"embed": "embeddings", "pooler": "pooler"}
+    return next((part for word, part in parts.items() if word in name), "other")
 
 
-def parameters_of(model: Any) -> tuple[Parameter, ...]:
-    """The named parameters of a model of transformers; one that layers share appears once."""
-    n_groups = getattr(model.config, "num_hidden_groups", None)  # ALBERT uses its few blocks repeatedly
-    n_layers = getattr(model.config, "num_hidden_layers", None)
-    parameters = []
-    for name, tensor in model.named_parameters():
-        group, part = POOLER if name.startswith("pooler.") else OTHER, ""
-        if match := _BLOCK.search(name):
-            block, part = int(match[1]), ATTENTION if _ATTENTION.search(match[2]) else FEED_FORWARD
-            layers = [block + 1]
-            if n_groups and n_layers:
-                layers = [layer + 1 for layer in range(n_layers) if layer * n_groups // n_layers == block]
-            if layers:
-                group = f"Layer {layers[0]}" if len(layers) == 1 else f"Layers {layers[0]} to {layers[-1]}"
-        elif _EMBEDDINGS.match(name):
-            group = EMBEDDINGS
-        parameters.append(Parameter(name, tuple(tensor.shape), group, part))
-    return tuple(parameters)
+def _by_hand(model: Any, cls: NDArray[np.float32]) -> NDArray[np.float32]:
+    from torch import nn
+
+    pooler = getattr(model, "pooler", None)
+    dense, activation = getattr(pooler, "dense", None), getattr(pooler, "activation", None)
+    if not isinstance(dense, nn.Linear) or not isinstance(activation, nn.Tanh):
+        return np.empty(0, np.float32)
+    weight, bias = (w.detach().cpu().numpy().astype(np.float64) for w in (dense.weight, dense.bias))
+    return np.tanh(weight @ cls + bias).astype(np.float32)

@@ -1,9 +1,7 @@
-"""Loading a model and its tokenizer by transformers, from local files; code that comes with a model is never run."""
+"""Models and tokenizers by transformers, from local files; no model's own code is run."""
 
-import hashlib
 import json
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,169 +9,144 @@ import psutil
 import torch
 import transformers
 
-from clsviz.encoder.anatomy import Anatomy, describe
-from clsviz.encoder.batches import PoolerSteps, pooler_steps
-from clsviz.encoder.fast_pass import first_position, position_table
-from clsviz.encoder.tokenize import Tokenizer, frame_of
-from clsviz.errors import ModelError, first_line
-from clsviz.measurements import MAX_LENGTH
-from clsviz.settings import printable
-from clsviz.sources.models import Weights
+from clsviz.encoder.pipeline import Pipeline
+from clsviz.encoder.tokens import Tokenizer
+from clsviz.errors import ClsvizError, ModelError, quote
+from clsviz.sources.models import ANOTHER, Weights
 
-_MEMORY_FACTOR = 1.5
-"""Memory to load and run a model, relative to the size of its float32 weights."""
-_CONTROL_GROUP = Path("/sys/fs/cgroup")
-"""Where Linux reports a container's memory."""
+MEMORY = 1.5
+"""Memory to load and run a model, relative to its weights in float32."""
+
+LONGEST = 8192
+"""Tokens that are read of a sentence where neither model nor tokenizer has a limit."""
+
+OWN_CODE: dict[str, Any] = {"trust_remote_code": False, "attn_implementation": None}
+"""A configuration may name code on the Hub, for attention too: None means transformers' own."""
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """A model loaded from its files, and what it takes to run it.
+def load(weights: Weights, pipeline: Pipeline) -> tuple[Tokenizer, Any]:
+    """The tokenizer, and the model in float32 on the CPU, in evaluation mode.
 
-    name: what messages call it. model: of transformers, in float32, on the CPU, in evaluation mode.
-    pooler: None where the model has no pooler, or one not built like BERT's. drawn: the digest of random weights, "" of
-    trained ones.
+    Raises ModelError where files are damaged or incomplete, the model is too large, or it is not an
+    encoder with a [CLS] token.
     """
-
-    name: str
-    tokenizer: Tokenizer
-    model: Any
-    has_pooler: bool
-    pooler: PoolerSteps | None
-    anatomy: Anatomy
-    drawn: str = ""
-
-
-def load(weights: Weights) -> Loaded:
-    """Load `weights`; raises ModelError if they are incomplete, too large, or not an encoder with a [CLS] token."""
     transformers.utils.logging.disable_progress_bar()
-    transformers.utils.logging.set_verbosity_error()  # what matters raises an error below
+    transformers.utils.logging.set_verbosity_error()  # missing weights raise an error below
     try:
-        tokenizer, model, loading = _read(weights)
-        frame = frame_of(tokenizer, weights.name)
-        max_length = _max_length(tokenizer, model)
-        vocabulary_size = int(model.get_input_embeddings().num_embeddings)
-    except (ModelError, MemoryError):
+        config = _config(weights)
+        _check_memory(config, weights.label)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
+            weights.folder, local_files_only=True, trust_remote_code=False
+        )
+        model = _model(weights, config).eval()
+        return _tokenizer(tokenizer, model, pipeline, weights.label), model
+    except (ClsvizError, MemoryError):
         raise
-    except Exception as error:  # damaged files, or a model that is not an encoder, may raise anything
-        reason = first_line(error).rstrip(" .:")
-        raise ModelError(
-            f"{weights.name} cannot be loaded ({reason}). Its files may be damaged or missing: fetch them again, "
-            "or choose another model."
-        ) from error
-    missing = set(loading["missing_keys"])
-    without_pooler = {name for name in missing if name.startswith("pooler.")}
-    if lacking := len(missing - without_pooler) + len(loading["mismatched_keys"]):
-        raise ModelError(
-            f"{weights.name} lacks {lacking} of its encoder's weights, or has them in a wrong shape. "
-            "Choose another model."
+    except Exception as error:  # damaged files and models of images or sound may raise anything
+        reason = f"{weights.label} cannot be loaded ({quote(error)})."
+        remedy = (
+            "It is of a kind that is not supported, or damaged: choose another, or fetch it again."
         )
-    if max_length <= len(frame):
-        raise ModelError(
-            f"{weights.name} reads at most {max_length} tokens, which leaves no room for a sentence beside the "
-            f"{len(frame)} special tokens. Its configuration may be wrong."
-        )
-    if max([*frame.prefix, *frame.suffix]) >= vocabulary_size:
-        raise ModelError(
-            f"The tokenizer of {weights.name} has special tokens that the model does not know: they do not belong "
-            "together. Fetch its files again."
-        )
-    if without_pooler:
-        model.pooler = None  # randomly initialised
-    pooler = pooler_steps(model.eval())
-    return Loaded(
-        name=weights.name,
-        tokenizer=Tokenizer(tokenizer, frame, max_length, vocabulary_size, weights.name),
-        model=model,
-        has_pooler=getattr(model, "pooler", None) is not None,
-        pooler=pooler,
-        anatomy=describe(model, tokenizer, frame, max_length, pooler),
-        drawn=digest_of(model) if weights.untrained else "",
-    )
+        raise ModelError(reason, remedy) from error
 
 
-def digest_of(model: torch.nn.Module) -> str:
-    """A digest of the weights of a model, the same on machines that draw the same ones up to rounding.
-
-    Processors round the logarithms and cosines of a normal draw differently in the last bit. So of each weight tensor
-    its name, its shape, its norm and the first of its numbers count, both to three digits.
-    """
-    digest = hashlib.sha256()
-    for name, weight in model.state_dict().items():
-        numbers = weight.double().flatten()
-        first = float(numbers[0]) if len(numbers) else 0.0
-        digest.update(f"{name} {tuple(weight.shape)} {float(numbers.norm()):.3g} {first:.3g}\n".encode())
-    return digest.hexdigest()
-
-
-def _read(weights: Weights) -> tuple[Any, Any, dict[str, Any]]:
-    """Tokenizer, model, and what transformers says of loading it; raises ModelError, or anything."""
-    kind = (settings := json.loads((weights.folder / "config.json").read_bytes())).get("model_type")
+def _config(weights: Weights) -> Any:
+    settings = json.loads((weights.folder / "config.json").read_bytes())
+    kind = settings.get("model_type")
+    if kind not in transformers.CONFIG_MAPPING and "auto_map" in settings:
+        reason = f"{weights.label} needs code that comes with it, which is never run."
+        raise ModelError(reason, "Choose another model.")
     if kind is not None and kind not in transformers.CONFIG_MAPPING:
-        if "auto_map" in settings:
-            raise ModelError(
-                f"{weights.name} cannot be loaded: it needs code that comes with it, and clsviz never runs such code. "
-                "Choose another model."
-            )
-        raise ModelError(
-            f"{weights.name} cannot be loaded: its type is “{printable(str(kind))}”, which transformers "
-            f"{transformers.__version__} does not know. Choose another model."
-        )
-    # A configuration may name code on the Hub that computes attention: None has transformers choose its own.
-    own_code: dict[str, Any] = {"trust_remote_code": False, "attn_implementation": None}
-    config = transformers.AutoConfig.from_pretrained(weights.folder, local_files_only=True, **own_code)
-    if config.is_encoder_decoder:
-        raise ModelError(f"{weights.name} is an encoder with a decoder. Choose an encoder, such as bert-base-uncased.")
-    if getattr(config, "is_decoder", False):
-        raise ModelError(f"{weights.name} is a decoder. Choose an encoder, such as bert-base-uncased.")
-    with torch.device("meta"):
-        outline = transformers.AutoModel.from_config(config, **own_code)
-    needed = _MEMORY_FACTOR * 4 * sum(parameter.numel() for parameter in outline.parameters())
-    available = min(psutil.virtual_memory().available, container_memory())
-    if needed > available:
-        raise ModelError(
-            f"{weights.label} needs about {needed / 1e9:,.1f} GB of memory, and {available / 1e9:,.1f} GB are free. "
-            "Close other programs, or choose a smaller model."
-        )
-    tokenizer = transformers.AutoTokenizer.from_pretrained(
-        weights.folder, local_files_only=True, trust_remote_code=False
+        version = transformers.__version__
+        reason = f"{weights.label} is of the type {quote(kind)}, unknown to transformers {version}."
+        raise ModelError(reason, "Choose another model.")
+    config = transformers.AutoConfig.from_pretrained(
+        weights.folder, local_files_only=True, **OWN_CODE
     )
-    if tokenizer.is_fast:  # tokenizer.json may ask for truncation or padding
-        tokenizer.backend_tokenizer.no_truncation()
-        tokenizer.backend_tokenizer.no_padding()
-    with torch.random.fork_rng(devices=[]):  # loading does not disturb other random numbers
-        if weights.untrained:
+    if config.is_encoder_decoder:
+        raise ModelError(f"{weights.label} is an encoder-decoder.", ANOTHER)
+    if getattr(config, "is_decoder", False):
+        raise ModelError(f"{weights.label} is a decoder.", ANOTHER)
+    return config
+
+
+def _check_memory(config: Any, label: str) -> None:
+    with torch.device("meta"):
+        shapes = transformers.AutoModel.from_config(config, **OWN_CODE)
+    needed = MEMORY * 4 * sum(parameter.numel() for parameter in shapes.parameters())
+    free = min(psutil.virtual_memory().available, _container_memory())
+    if needed > free:
+        raise ModelError(
+            f"{label} needs about {needed / 1e9:,.1f} GB of memory; {free / 1e9:,.1f} GB are free.",
+            "Close other programs, or choose a smaller model.",
+        )
+
+
+def _container_memory(control_group: Path = Path("/sys/fs/cgroup")) -> float:
+    """Bytes that a Linux container may still use; infinite where there is no limit."""
+    try:
+        limit, used = (int((control_group / f"memory.{n}").read_text()) for n in ("max", "current"))
+        lines = (control_group / "memory.stat").read_text().splitlines()
+        cached = int(dict(line.split() for line in lines)["inactive_file"])  # dropped when needed
+        return limit - used + cached
+    except (OSError, ValueError, LookupError):
+        return math.inf
+
+
+def _model(weights: Weights, config: Any) -> Any:
+    if weights.is_untrained:
+        with torch.random.fork_rng(devices=[]):
             torch.manual_seed(weights.seed)
-            model = transformers.AutoModel.from_config(config, dtype=torch.float32, **own_code)
-            return tokenizer, model, {"missing_keys": [], "mismatched_keys": []}
+            return transformers.AutoModel.from_config(config, dtype=torch.float32, **OWN_CODE)
+    if not any(weights.folder.glob("*.safetensors")):
+        raise ModelError(
+            f"{weights.label} has no weights as safetensors, and other formats may run code.",
+            "Convert them with save_pretrained of transformers, or choose another model.",
+        )
+    with torch.random.fork_rng(devices=[]):  # missing weights are drawn
         model, loading = transformers.AutoModel.from_pretrained(
             weights.folder,
             config=config,
             use_safetensors=True,
             dtype=torch.float32,
             output_loading_info=True,
-            ignore_mismatched_sizes=True,  # `load` reports them
+            ignore_mismatched_sizes=True,  # counted below
             local_files_only=True,
-            **own_code,
+            **OWN_CODE,
         )
-    return tokenizer, model, loading
+    missing = set(loading["missing_keys"])
+    pooler = {name for name in missing if name.startswith("pooler.")}
+    if n_bad := len(missing - pooler) + len(loading["mismatched_keys"]):
+        reason = f"{weights.label} lacks {n_bad} of its weights, or has them in a wrong shape."
+        raise ModelError(reason, "Choose another model.")
+    if pooler:
+        model.pooler = None
+    return model
 
 
-def _max_length(tokenizer: Any, model: Any) -> int:
-    """Most tokens that are read; values that mean no limit, such as XLNet's -1, do not count."""
-    table = position_table(model)
-    if table is None:
-        n_positions = int(getattr(model.config, "max_position_embeddings", MAX_LENGTH))
+def _tokenizer(tokenizer: Any, model: Any, pipeline: Pipeline, label: str) -> Tokenizer:
+    if pipeline.lower_case and tokenizer.is_fast:
+        from tokenizers import normalizers
+
+        backend = tokenizer.backend_tokenizer
+        steps = [normalizers.Lowercase(), *filter(None, [backend.normalizer])]
+        backend.normalizer = normalizers.Sequence(steps)
+    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    if isinstance(table, torch.nn.Embedding):  # RoBERTa's positions begin after that of padding
+        reserved = 0 if table.padding_idx is None else table.padding_idx + 1
+        n_positions = table.num_embeddings - reserved
     else:
-        n_positions = int(table.num_embeddings) - first_position(table)
-    return min(int(limit) for limit in (MAX_LENGTH, tokenizer.model_max_length, n_positions) if limit > 0)
-
-
-def container_memory(control_group: Path = _CONTROL_GROUP) -> float:
-    """Bytes that this container still lets its programs use; infinite without a container or a limit."""
-    try:
-        limit, used = (int((control_group / name).read_text()) for name in ("memory.max", "memory.current"))
-        statistics = dict(line.split() for line in (control_group / "memory.stat").read_text().splitlines())
-        return limit - used + int(statistics["inactive_file"])  # cached files, dropped when memory is needed
-    except (OSError, ValueError, LookupError):
-        return math.inf
+        n_positions = getattr(model.config, "max_position_embeddings", LONGEST)
+    limits = (pipeline.max_length or tokenizer.model_max_length, n_positions, LONGEST)
+    max_length = min(int(limit) for limit in limits if limit > 0)
+    n_tokens = int(model.get_input_embeddings().num_embeddings)
+    result = Tokenizer(tokenizer, max_length, n_tokens, label)
+    frame = [*result.frame.prefix, *result.frame.suffix]
+    if max(frame) >= n_tokens:
+        raise result.mismatch(max(frame))
+    if max_length <= len(frame):
+        reason = (
+            f"{label} reads at most {max_length} tokens, of which {len(frame)} are special ones."
+        )
+        raise ModelError(reason, "Its configuration may be wrong: choose another model.")
+    return result

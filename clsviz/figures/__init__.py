@@ -1,5 +1,20 @@
-"""Plain results to Plotly figures. All that knows plotly."""
+"""A figure for every kind of result, drawn with Plotly."""
 
-import lazy_loader
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+from clsviz.figures import bars, lines, models, scatter, steps
+from clsviz.results.result import Result
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+DRAW: "Final[dict[str, Callable[[Result], go.Figure]]]" = {
+    "norms": scatter.norms,
+    "probes": lines.probes,
+    "search": bars.search,
+    "models": models.models,
+    "typed": steps.growth,
+    "anatomy": steps.way,
+}
+"""A function for each kind of result."""

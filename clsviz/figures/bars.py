@@ -1,257 +1,139 @@
-"""Bars: shares of dimensions, weights, what is erased, and a small histogram; and what a search finds, by fifths."""
+"""Exposure and recall of each way to search, by fifths of the texts' lengths."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-import pandas as pd
-import plotly.graph_objects as go
-from numpy.typing import NDArray
-from plotly.subplots import make_subplots
+from clsviz.figures.style import COLOURS, SUMMARY, Label, annotations, axis, layout
+from clsviz.results.numbers import percent, times
+from clsviz.results.result import Result
 
-from clsviz.figures.style import LONGEST_NAME, SMALL, Floats, Palette, arrange, hover_label, label_beside, short_name
-from clsviz.statistics.exposure import FAIR, Ranking
-from clsviz.words import number
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
+LEAST: Final = 0.02
+"""A smaller exposure is drawn there: 0 has no place on a logarithmic axis."""
 
-def dimension_shares(shares: Floats, order: NDArray[np.intp], palette: Palette, n: int = 20) -> go.Figure:
-    """The n dimensions with the largest shares of the squared norm: shares float (width,), order by share."""
-    largest = np.asarray(order)[:n]
-    bars = go.Bar(
-        x=[str(dimension) for dimension in largest],
-        y=np.asarray(shares, float)[largest],
-        marker={"color": palette.points, "line": {"width": 0}},
-        hovertemplate="dimension %{x}<br>%{y:.2%} of the squared norm<extra></extra>",
-    )
-    figure = go.Figure(bars)
-    x = {"title": "Dimension, by share", "type": "category", "tickangle": -90, "dtick": 1, "tickfont": {"size": 10}}
-    arrange(figure, x, {"title": "Share of the squared norm", "tickformat": "~%", "rangemode": "tozero"})
-    return figure.update_layout(showlegend=False, bargap=0.25)
+TICKS: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
+
+EXPOSURE, RECALL = [0.4, 1.0], [0.0, 0.3]
+"""Shares of the picture's height."""
+
+ROOM: Final = 92
+"""Pixels at the right that labels take."""
+
+Trace = dict[str, Any]
 
 
-def erasure(table: pd.DataFrame, palette: Palette) -> go.Figure:
-    """What is left of the length in each version of the vectors, side by side for each measure.
+def search(result: Result) -> "go.Figure":
+    """The figure of a result of `results.search`: exposure with intervals, and recall below it.
 
-    table: measure, version, mean, lowest, highest; versions get their colours in order of appearance.
+    It draws its picture: spans, the shortest and longest length of each fifth; unit, of the
+    lengths; fair, the ends of the band; lines, [{name, exposure, intervals, recall}], with None
+    where undefined.
     """
-    figure = go.Figure()
-    colours = (palette.points, palette.line, f"{palette.summary}8c")
-    for (version, rows), colour in zip(table.groupby("version", sort=False), colours, strict=False):
-        means = rows["mean"].to_numpy(float)
-        figure.add_bar(
-            x=rows["measure"],
-            y=means,
-            name=str(version),
-            text=["" if np.isnan(mean) else f"{round(mean, 2) + 0.0:.2f}".replace("-", "−") for mean in means],
-            textposition="outside",
-            cliponaxis=False,
-            marker={"color": colour, "line": {"width": 0}},
-            customdata=rows[["lowest", "highest"]].to_numpy(float),
-            hovertemplate="%{x}: %{y:.3f} (folds: %{customdata[0]:.3f} to %{customdata[1]:.3f})"
-            "<extra>%{fullData.name}</extra>",
-        )
-    low = max(-0.2, float(np.nanmin(table["mean"], initial=0)))
-    arrange(figure, {}, {"range": [low - 0.05 * (low < 0), 1.1]})
-    return figure.update_layout(barmode="group", bargap=0.25)
+    import plotly.graph_objects as go
 
-
-def way_of_cls(groups: pd.DataFrame, norms: Sequence[tuple[str, float]], palette: Palette) -> go.Figure:
-    """The way of [CLS] from top to bottom: its norm after each step, and beside it the weights that make the step.
-
-    groups: one row per group of parameters, in the model's order, with the columns group, weights, share, attention and
-    feed_forward. norms: the steps that the norm is known after, in order; those named as a group are in its row.
-    """
-    rows: list[str] = []
-    for name, _ in norms:  # a group that several steps share stands below them
-        before = [group for group in groups["group"] if group not in rows]
-        rows += [*(before[: before.index(name)] if name in before else []), name]
-    rows = list(dict.fromkeys([*rows, *groups["group"]]))
-    figure = make_subplots(rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.06)
-    figure.add_bar(
-        x=[norm for _, norm in norms],
-        y=[name for name, _ in norms],
-        orientation="h",
-        marker={"color": palette.own, "line": {"width": 0}},
-        text=[number(norm, digits=2) for _, norm in norms],
-        textposition="outside",
-        cliponaxis=False,
-        hovertemplate="%{y}: norm %{x:.5g}<extra></extra>",
-    )
-    inner, attention = groups["feed_forward"], groups["attention"]
-    parts = (
-        ("attention", attention, palette.points),
-        ("feed-forward", inner, f"{palette.points}73"),
-        ("other", groups["weights"] - attention - inner, f"{palette.summary}8c"),
-    )
-    for name, weights, colour in parts:
-        figure.add_bar(
-            x=weights,
-            y=groups["group"],
-            orientation="h",
-            marker={"color": colour, "line": {"width": 0}},
-            hovertemplate=f"%{{y}}, {name}: %{{x:,}} weights<extra></extra>",
-            row=1,
-            col=2,
-        )
-    figure.add_bar(  # of zero length: it holds the labels at the ends of the other bars
-        x=np.zeros(len(groups)),
-        y=groups["group"],
-        orientation="h",
-        text=[f"{share:.1%}" for share in groups["share"]],
-        textposition="outside",
-        cliponaxis=False,
-        hoverinfo="skip",
-        row=1,
-        col=2,
-    )
-    ticks = [f"{'' if row == rows[0] else '↓ '}{hover_label(row, 1)} " for row in rows]
-    axis = {"categoryorder": "array", "categoryarray": rows[::-1], "tickvals": rows, "ticktext": ticks}
-    longest = max((norm for _, norm in norms), default=1.0)
-    figure.update_yaxes(fixedrange=True, range=[-0.5, len(rows) - 0.5], **axis)
-    figure.update_xaxes(fixedrange=True)
-    figure.update_xaxes(title="Norm of [CLS] after it", range=[0, 1.25 * longest], row=1, col=1)
-    figure.update_xaxes(title="Weights<br>(attention first)", tickformat="~s", nticks=4, row=1, col=2)
-    return figure.update_layout(
-        barmode="stack",
-        bargap=0.25,
-        showlegend=False,
-        hoverlabel={"align": "left"},
-        margin={"l": 8, "r": 48, "t": 8, "b": 8},
-    )
-
-
-_FEW = 0.01
-"""The share of the values that may lie beyond the end of the axis."""
-
-
-def histogram(values: NDArray[np.int32], title: str, palette: Palette) -> go.Figure:
-    """How many sentences have each value, int (n,); a few may lie beyond the end of the axis. title: of the axis."""
-    end = int(np.quantile(values, 1 - _FEW)) + 1
-    bars = go.Histogram(
-        x=values,
-        xbins={"start": -0.5, "end": int(values.max()) + 0.5, "size": max(1, round(end / 30))},
-        marker={"color": palette.points, "line": {"width": 0}},
-        hovertemplate="%{x}: %{y:,} sentences<extra></extra>",
-    )
-    figure = go.Figure(bars)
-    arrange(figure, {"title": title, "range": [0, end]}, {"nticks": 4})
-    return figure.update_layout(showlegend=False, bargap=0.08, margin={"l": 4, "r": 4, "t": 4, "b": 4})
-
-
-SEARCH_HEIGHT = 520
-
-LEAST_EXPOSURE = 0.02
-"""What is less is drawn there: 0 has no place on a logarithmic axis."""
-
-TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5)
-
-_BELOW = 0.32
-"""The share of the height that recall takes."""
-
-_LABEL, _LONGEST_SPAN = 0.13, 7
-"""The share of the upper part's height that a label takes, and the letters that a phone has room for below a fifth."""
-
-
-@dataclass(frozen=True)
-class ByFifth:
-    """One way to rank: exposure and recall of each fifth (None where nothing is right), and 95% intervals, if any."""
-
-    name: str
-    exposure: Sequence[float | None]
-    interval: Sequence[tuple[float, float] | None]
-    recall: Sequence[float | None]
-
-
-def by_fifth(rankings: Mapping[str, Ranking]) -> list[ByFifth]:
-    """Rankings by name, as they are drawn."""
-    return [
-        ByFifth(
-            name,
-            ranking.exposure,
-            [fifth.exposure_interval for fifth in ranking.fifths],
-            [fifth.recall_at_10 for fifth in ranking.fifths],
-        )
-        for name, ranking in rankings.items()
-    ]
-
-
-def exposure_by_fifth(
-    rows: Sequence[ByFifth], spans: Sequence[str], palette: Palette, *, height: int = SEARCH_HEIGHT
-) -> go.Figure:
-    """Exposure over the fifths on a logarithmic axis with a line at 1, and recall below it; a label at each line's end.
-
-    rows: up to six. spans: the token range of each fifth, or its name, shortest first.
-    """
-    figure = make_subplots(rows=2, cols=1)
-    unit = " tokens" if spans[0][:1].isdigit() else ""
-    colours = (palette.points, palette.line, palette.summary, palette.own, palette.other, palette.points)
-    for row, colour in zip(rows, colours, strict=False):
-        exposure = [None if value is None else max(value, LEAST_EXPOSURE) for value in row.exposure]
-        ends = [
-            (0.0, 0.0) if at is None or interval is None else (max(interval[1] - at, 0), max(at - interval[0], 0))
-            for at, interval in zip(exposure, row.interval, strict=True)
+    lines, fair = result.picture["lines"], result.picture["fair"]
+    values = [value for line in lines for value in line["exposure"] if value is not None]
+    lowest, highest = min([0.5, *values]), max([2.0, *values])
+    ys = [_log(lowest) - 0.1, _log(highest) + 0.1]
+    xs = [-0.3, 4.3]
+    unit = result.picture["unit"]
+    names = [f"{low:,}–{high:,}" for low, high in result.picture["spans"]]
+    longest, _ = result.picture["spans"][-1]
+    ticks = [*names[:-1], f"{longest:,}+"]  # narrow enough for a phone
+    data: list[Trace] = []
+    labels = []
+    for line, colour in zip(lines, COLOURS, strict=False):
+        data += [
+            _intervals(line, colour),
+            _exposure(line, colour, [f"{name} {unit}" for name in names]),
+            _recall(line, colour),
         ]
-        told = [
-            "no interval" if interval is None else f"{interval[0]:.2f}–{interval[1]:.2f}" for interval in row.interval
-        ]
-        line = {"color": colour, "width": 2, "dash": "dash" if row.name.startswith("BM25") else "solid"}
-        figure.add_scatter(
-            x=[*spans],
-            y=exposure,
-            name=hover_label(row.name, 1),
-            mode="lines+markers",
-            line=line,
-            marker={"color": colour, "size": 7},
-            error_y={
-                "type": "data",
-                "symmetric": False,
-                "array": [above for above, _ in ends],
-                "arrayminus": [below for _, below in ends],
-                "thickness": 1,
-                "width": 3,
-                "color": f"{colour}8c",
-            },
-            customdata=[[value, text] for value, text in zip(row.exposure, told, strict=True)],
-            hovertemplate=f"%{{x}}{unit}: "
-            "%{customdata[0]:.2f} times its share (%{customdata[1]})<extra>%{fullData.name}</extra>",
-            row=1,
-            col=1,
-        )
-        figure.add_scatter(
-            x=[*spans],
-            y=[*row.recall],
-            name=hover_label(row.name, 1),
-            mode="lines+markers",
-            line=line,
-            marker={"color": colour, "size": 5},
-            hovertemplate=f"%{{x}}{unit}: recall %{{y:.0%}}<extra>%{{fullData.name}}</extra>",
-            row=2,
-            col=1,
-        )
-    highest = max((value for row in rows for value in row.exposure if value), default=1.0)
-    lowest = min((value for row in rows for value in row.exposure if value is not None), default=1.0)
-    low, high = math.log10(0.85 * min(max(lowest, LEAST_EXPOSURE), 0.5)), math.log10(max(2.0, 1.15 * highest))
-    above: dict[str, Any] = {"title": "Exposure", "type": "log", "range": [low, high], "domain": [_BELOW + 0.06, 1]}
-    above |= {"tickmode": "array", "tickvals": [*TICKS], "ticktext": [f"{tick:g}" for tick in TICKS]}
-    arrange(figure, {"type": "category", "showticklabels": False, "fixedrange": True}, above | {"fixedrange": True})
-    figure.update_layout(
-        yaxis2={"title": "Recall", "range": [0, 1.05], "tickformat": ".0%", "nticks": 4, "fixedrange": True}
-        | {"domain": [0, _BELOW], "zeroline": False},
-        xaxis2={"title": "Tokens of the searched text, by fifths", "type": "category", "fixedrange": True}
-        | {"tickangle": 0, "tickfont": SMALL, "zeroline": False},
-        xaxis={"matches": "x2", "anchor": "y"},
-        height=height,
+        last = next((value for value in line["exposure"][::-1] if value is not None), 1.0)
+        labels.append(Label(line["name"], colour, 4, _log(last)))
+    shares = [share for share in TICKS if ys[0] <= math.log10(share) <= ys[1]]
+    sides: dict[str, Any] = {"fixedrange": True, "range": xs, "tickvals": list(range(5))}
+    shape = layout(
+        xaxis=axis("", **sides, ticktext=[""] * 5),
+        xaxis2=axis(
+            f"{unit.capitalize()} of the text, by fifths", **sides, ticktext=ticks, anchor="y2"
+        ),
+        yaxis=axis(
+            "Exposure (times its share)",
+            domain=EXPOSURE,
+            range=ys,
+            fixedrange=True,
+            tickvals=[math.log10(share) for share in shares],
+            ticktext=[f"{share:g}" for share in shares],
+            showgrid=True,
+        ),
+        yaxis2=axis(
+            "Recall", domain=RECALL, range=[0, 1.05], fixedrange=True, tickformat=".0%", nticks=4
+        ),
+        shapes=_fair(fair, xs),
+        annotations=annotations(labels, xs, ys),
+        dragmode=False,
+        margin={"l": 8, "r": ROOM, "t": 8, "b": 8},
     )
-    ticks = [span.replace("–", "–<br>") if len(span) > _LONGEST_SPAN else span for span in spans]
-    figure.update_xaxes(tickvals=[*spans], ticktext=ticks)
-    figure.add_hline(y=1, line={"color": palette.summary, "width": 1, "dash": "dot"}, row=1, col=1)
-    figure.add_hrect(*FAIR, fillcolor=palette.summary, opacity=0.12, line_width=0, layer="below", row=1, col=1)
-    last = [next((value for value in row.exposure[::-1] if value is not None), None) for row in rows]
-    labels = [
-        (short_name(row.name, LONGEST_NAME), math.log10(max(value or 1.0, LEAST_EXPOSURE)), colour)
-        for row, value, colour in zip(rows, last, colours, strict=False)
-    ]
-    label_beside(figure, labels, (low, high), _LABEL)
-    return figure
+    return go.Figure(data, shape)
+
+
+def _log(exposure: float) -> float:
+    return math.log10(max(exposure, LEAST))
+
+
+def _exposure(line: Mapping[str, Any], colour: str, names: Sequence[str]) -> Trace:
+    """Points and a line; the label under the pointer has the number and its interval."""
+    notes = []
+    for name, value, interval in zip(names, line["exposure"], line["intervals"], strict=True):
+        share = "undefined" if value is None else f"{times(value)} its share"
+        ends = f" ({interval[0]:.2g} to {interval[1]:.2g})" if interval else ""
+        notes.append(f"{line['name']}, {name}: {share}{ends}")
+    heights = [None if value is None else _log(value) for value in line["exposure"]]
+    return _line(line["name"], heights, notes, colour, size=7)
+
+
+def _recall(line: Mapping[str, Any], colour: str) -> Trace:
+    notes = [f"{line['name']}: recall {percent(share or 0)}" for share in line["recall"]]
+    recall = _line(line["name"], line["recall"], notes, colour, size=5)
+    return recall | {"xaxis": "x2", "yaxis": "y2"}
+
+
+def _line(
+    name: str, heights: Sequence[float | None], notes: list[str], colour: str, size: int
+) -> Trace:
+    """A point for each fifth."""
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": name,
+        "x": list(range(5)),
+        "y": list(heights),
+        "text": notes,
+        "hovertemplate": "%{text}<extra></extra>",
+        "line": {"color": colour, "width": 2},
+        "marker": {"color": colour, "size": size},
+    }
+
+
+def _intervals(line: Mapping[str, Any], colour: str) -> Trace:
+    """An upright line for each interval."""
+    x: list[int | None] = []
+    y: list[float | None] = []
+    for place, interval in enumerate(line["intervals"]):
+        if interval:
+            x += [place, place, None]
+            y += [_log(interval[0]), _log(interval[1]), None]
+    look = {"color": colour, "width": 1}
+    return {"type": "scatter", "mode": "lines", "hoverinfo": "skip", "x": x, "y": y, "line": look}
+
+
+def _fair(fair: Sequence[float], xs: Sequence[float]) -> list[dict[str, Any]]:
+    """The band of fair shares, and a line at 1."""
+    low, high = map(_log, fair)
+    across = {"x0": xs[0], "x1": xs[1], "xref": "x", "yref": "y"}
+    band = {"type": "rect", "y0": low, "y1": high, "fillcolor": SUMMARY, "opacity": 0.12}
+    one = {"type": "line", "y0": 0, "y1": 0, "line": {"color": SUMMARY, "width": 1, "dash": "dot"}}
+    return [across | band | {"line": {"width": 0}, "layer": "below"}, across | one]

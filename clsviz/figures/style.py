@@ -1,191 +1,226 @@
-"""What all pictures share: colours, hover labels, points, and axes."""
+"""Colours by role, text safe to draw, axes and labels: common to all figures."""
 
+import functools
 import html
-import itertools
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
-import plotly.graph_objects as go
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.floating[Any]]
+POINTS, LINE, SUMMARY, OWN, OTHER = "#4c7da8", "#d62728", "#27313f", "#c98a00", "#8a3ffc"
+"""Sentences, the regression line, summaries, the visitor's own, a second group of sentences."""
 
-Labels = NDArray[np.object_]
-"""Hover labels, as `labels_of` makes them: an array of strings."""
+SEQUENCE: Final = (
+    *("#cee9f8", "#b7ddf4", "#a1d1f0", "#8bc4ed", "#75b7e9"),
+    *("#60aae5", "#4c9ce2", "#388edd", "#3280d1", "#2d72c4"),
+)
+"""Few to many."""
 
-_ROUNDING = 1e-5
-"""Relative; more than the rounding error that a float32 norm gathers over all layers."""
+COLOURS: Final = (LINE, POINTS, SUMMARY, OWN, OTHER)
+"""Of what stands side by side; the first is the one that the result is about."""
 
-MOST_IN_FULL = 20_000
-"""With more points, each is drawn smaller and has a shorter label."""
+BACKGROUND, TEXT, GRID = "#ffffff", "#3d4451", "#e3e7ec"
 
-_HOVER_WIDTH = 54
-"""Characters of a line in a hover label."""
+THEME: Final[dict[str, str]] = {
+    **{
+        colour: f"chart-categorical-colors {n}"
+        for n, colour in enumerate((POINTS, LINE, SUMMARY, OWN, OTHER))
+    },
+    **{colour: f"chart-sequential-colors {n}" for n, colour in enumerate(SEQUENCE)},
+    BACKGROUND: "background-color 0",
+    TEXT: "text-color 0",
+    GRID: "border-color-light 0",
+}
+"""The theme's variable, without --st-, and the place in it, that replaces a colour in a page."""
 
-_UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Control characters, and those that would reverse the text after them."""
+LONGEST_LABEL, LINE_LENGTH = 160, 44
+"""Letters of a sentence in a hover label, and of a line of it."""
+
+LABEL_SIZE = 13
+PLOT_WIDTH, PLOT_HEIGHT = 300, 330
+"""Pixels of the plot on a phone, where labels collide first."""
+
+_LINES = re.compile(rf"(.{{1,{LINE_LENGTH}}})(?:\s|$)|(.{{{LINE_LENGTH}}})")
+
+
+def shorten(text: str, longest: int) -> str:
+    """Text from outside on one line: no control characters, not even those of writing direction."""
+    text = text[: 2 * longest]
+    if not text.isascii() or not text.isprintable():
+        text = "".join(c for c in text if c.isspace() or unicodedata.category(c)[0] != "C")
+    text = " ".join(text.split())
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+
+
+def escape(text: str) -> str:
+    """Text that Plotly draws letter by letter, without reading markup in it."""
+    return html.escape(text, quote=False)
+
+
+@functools.lru_cache(maxsize=16_384)  # a moved cutoff draws the same sentences again
+def hover_label(sentence: str) -> str:
+    """A sentence in lines, as Plotly draws them."""
+    lines = _LINES.sub(lambda match: f"{match[1] or match[2]}\n", shorten(sentence, LONGEST_LABEL))
+    return escape(lines.rstrip("\n")).replace("\n", "<br>")
+
+
+def axis(title: str = "", span: Sequence[float] = (), **changes: Any) -> dict[str, Any]:
+    """An axis of a figure, with changes by Plotly's names.
+
+    span: its ends, as those of an automatic range: a fixed one that changed would undo a zoom.
+    """
+    look = {
+        "title": {"text": title, "standoff": 8, "font": {"size": LABEL_SIZE}},
+        "gridcolor": GRID,
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        "automargin": True,
+        "tickfont": {"color": TEXT},
+    }
+    if span:
+        look["autorangeoptions"] = {"minallowed": span[0], "maxallowed": span[1]}
+    return look | changes
+
+
+def layout(**changes: Any) -> dict[str, Any]:
+    """The layout of a figure, with changes by Plotly's names.
+
+    spikedistance: Plotly looks for spikes even where there are none, and hover freezes.
+    """
+    look = {
+        "template": {},
+        "font": {"size": LABEL_SIZE, "color": TEXT, "family": "sans-serif"},
+        "paper_bgcolor": BACKGROUND,
+        "plot_bgcolor": BACKGROUND,
+        "hoverlabel": {
+            "bgcolor": BACKGROUND,
+            "bordercolor": GRID,
+            "font": {"color": TEXT},
+            "align": "left",
+        },
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "showlegend": False,
+        "hovermode": "closest",
+        "spikedistance": 0,
+        "modebar": {
+            "bgcolor": "rgba(0,0,0,0)",
+            "color": f"{TEXT}90",
+            "activecolor": TEXT,
+            "uirevision": "tool",
+        },
+        "bargap": 0,
+    }
+    return look | changes
+
+
+def ends(values: NDArray[Any], *others: float, room: float = 0.04) -> list[float]:
+    """The ends of an axis with room around values and others, wider than float32's rounding."""
+    known = np.array([*np.asarray(values, float), *others])
+    known = known[np.isfinite(known)]
+    if not len(known):
+        return [0.0, 1.0]
+    centre = float(known.mean())
+    low = min(float(known.min()), centre - 1e-5 * max(abs(centre), 1e-9))
+    high = max(float(known.max()), centre + 1e-5 * max(abs(centre), 1e-9))
+    return [low - room * (high - low), high + room * (high - low)]
+
+
+STAR: Final = {
+    "symbol": "star",
+    "size": 16,
+    "color": OWN,
+    "line": {"color": BACKGROUND, "width": 1},
+}
+"""The marker of a visitor's sentence."""
+
+
+def area(
+    name: str, x: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str, opacity: float
+) -> dict[str, Any]:
+    """The area between two lines; WebGL and labels under the pointer leave it out."""
+    x, low, high = (np.asarray(values, np.float32) for values in (x, low, high))
+    return {
+        "type": "scatter",
+        "name": name,
+        "mode": "lines",
+        "x": np.concatenate([x, x[::-1]]),
+        "y": np.concatenate([high, low[::-1]]),
+        "fill": "toself",
+        "fillcolor": colour,
+        "opacity": opacity,
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+    }
+
+
+def note(text: str, colour: str = TEXT, **place: Any) -> dict[str, Any]:
+    """A text in the picture, without an arrow."""
+    return {"text": text, "showarrow": False, "font": {"color": colour}, **place}
+
+
+def corner(
+    text: str, colour: str = TEXT, *, is_left: bool, is_top: bool, **place: Any
+) -> dict[str, Any]:
+    """A text in a corner of the plot."""
+    return note(
+        text,
+        colour,
+        xref="x domain",
+        yref="y domain",
+        x=0.01 if is_left else 0.99,
+        y=0.99 if is_top else 0.01,
+        xanchor="left" if is_left else "right",
+        yanchor="top" if is_top else "bottom",
+        bgcolor=f"{BACKGROUND}c0",
+        **place,
+    )
 
 
 @dataclass(frozen=True)
-class Palette:
-    """Colours by role, as #rrggbb; on the pages the browser replaces them by those of the theme."""
+class Label:
+    """A name next to a thing, whose end lies at x and y, in data; is_right: the text ends there."""
 
-    points: str = "#4c7da8"
-    line: str = "#d62728"
-    summary: str = "#27313f"
-    own: str = "#c98a00"
-    background: str = "#ffffff"
-    other: str = "#8a3ffc"
-    scale: tuple[str, ...] = (
-        *("#cee9f8", "#b7ddf4", "#a1d1f0", "#8bc4ed", "#75b7e9"),
-        *("#60aae5", "#4c9ce2", "#388edd", "#3280d1", "#2d72c4"),
-    )
-    """From few to many: ever further from the background in lightness, so apart for every kind of colour blindness."""
+    text: str
+    colour: str
+    x: float
+    y: float
+    is_right: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class Points:
-    """Sentences to draw: hover labels from `labels_of`, lengths int32 (n,), norms float32 (n,)."""
+def annotations(
+    labels: Iterable[Label], xs: Sequence[float], ys: Sequence[float]
+) -> list[dict[str, Any]]:
+    """Labels as annotations, moved up so that none lies over one before it, on a phone too.
 
-    labels: Labels
-    lengths: NDArray[np.int32]
-    norms: NDArray[np.float32]
-
-
-def hover_label(sentence: str, most_lines: int = 2) -> str:
-    """A sentence for a hover label: a few short lines, with everything that Plotly takes for markup escaped."""
-    text = _UNSHOWABLE.sub(" ", sentence[: 3 * _HOVER_WIDTH])
-    lines: list[str] = []
-    while text and len(lines) < most_lines:
-        cut = len(text) if len(text) <= _HOVER_WIDTH else text.rfind(" ", 1, _HOVER_WIDTH + 1)
-        line, text = text[: cut if cut > 0 else _HOVER_WIDTH], text[cut if cut > 0 else _HOVER_WIDTH :].lstrip()
-        lines.append(html.escape(line, quote=False))
-    return "<br>".join(lines) + ("…" if text else "")
-
-
-def least_range(norms: NDArray[np.float32]) -> list[float]:
-    """What the axis shows at least, so that norms that differ only by rounding error look the same."""
-    mean = float(norms.mean()) if len(norms) else 0.0
-    return [mean * (1 - _ROUNDING), mean * (1 + _ROUNDING)]
-
-
-def labels_of(sentences: Sequence[str]) -> Labels:
-    """Hover labels of many sentences; shorter if there are many, because they are most of what a browser receives."""
-    most_lines = 2 if len(sentences) <= MOST_IN_FULL else 1
-    labels = np.empty(len(sentences), dtype=object)
-    labels[:] = [hover_label(sentence, most_lines) for sentence in sentences]
-    return labels
-
-
-_FEW = 20
-"""Selected points that are larger, as their opacity alone would hardly be seen."""
-
-
-def stand_out(trace: Any, selected: NDArray[np.intp] | None) -> None:
-    """Let some of a trace's points, intp (n,), stand out from the others; without any, all are alike."""
-    if selected is not None and len(selected):
-        size, opacity = trace.marker.size, trace.marker.opacity
-        trace.selectedpoints = selected.tolist()  # Plotly reads no other arrays here
-        trace.selected = {"marker": {"opacity": max(opacity, 0.8), "size": size + (3 if len(selected) <= _FEW else 1)}}
-        trace.unselected = {"marker": {"opacity": opacity / 4}}
-
-
-SMALL = {"size": 11}
-
-LONGEST_LABEL, LONGEST_NAME = 18, 26
-"""Characters of a name beside a line or a cell, and in a legend."""
-
-
-def short_name(name: str, most: int = LONGEST_LABEL) -> str:
-    """A name, short enough to stand beside a line or a cell."""
-    return hover_label(name if len(name) <= most else f"{name[: most - 1].rstrip()}…", 1)
-
-
-def label_step(n: int) -> int:
-    """Label step that fits a phone."""
-    return 1 if n <= 13 else 2 if n <= 26 else 4
-
-
-PLAIN: dict[str, Any] = {
-    "showlegend": False,
-    "hovermode": "closest",
-    "hoverlabel": {"align": "left"},
-    "margin": {"l": 8, "r": 8, "t": 32, "b": 8},  # the tools appear above the plot
-}
-"""The layout of pictures, where they have no other."""
-
-
-def arrange(figure: go.Figure, x: dict[str, Any], y: dict[str, Any]) -> None:
-    """Set the axes, and a legend above the plot: on a phone, labels at the ends of lines would not fit."""
-    figure.update_layout(
-        PLAIN,
-        xaxis={"zeroline": False} | x,
-        yaxis={"zeroline": False} | y,
-        showlegend=True,
-        legend={"orientation": "h", "entrywidth": 0, "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
-        overwrite=True,  # there are none yet, and to look for them takes Plotly four times as long
-    )
-
-
-ROOM_BESIDE, _LONGEST_LINE = 92, 12
-"""Pixels beside a picture for the names of its lines, and the letters that one line of a name has there."""
-
-
-def label_beside(
-    figure: go.Figure,
-    ends: Sequence[tuple[str, float, str]],
-    span: tuple[float, float],
-    share: float = 0.1,
-) -> None:
-    """Write the names of lines to the right of the picture, none over another, in place of a legend.
-
-    ends: name, already escaped, height of the end, as the axis has it, and colour. span: of the axis. share: of it,
-    that a name takes, of which a long one has two lines.
+    xs, ys: the ends of the axes.
     """
-    for (name, _, colour), y in zip(
-        ends, apart([y for _, y, _ in ends], share * (span[1] - span[0]), span[1]), strict=True
-    ):
-        first, _, second = name.partition(", ")
-        if not second and len(name) > _LONGEST_LINE:
-            cut = 1 + max(name.rfind(between, 1, _LONGEST_LINE) for between in " -")
-            first, second = (name[:cut].rstrip(), name[cut:]) if cut else (name, "")
-        figure.add_annotation(
-            text=f" {first}" + (f"<br> {second}" if second else ""),
-            x=1,
-            xref="paper",
-            y=y,
-            yref="y",
-            xanchor="left",
-            align="left",
-            showarrow=False,
-            font={"color": colour, "size": 12},
+    boxes: list[tuple[float, float, float]] = []
+    placed = []
+    for label in sorted(labels, key=lambda label: label.y):
+        width = 0.6 * LABEL_SIZE * len(label.text)
+        x = PLOT_WIDTH * (label.x - xs[0]) / (xs[1] - xs[0]) - width * label.is_right
+        y = start = PLOT_HEIGHT * (label.y - ys[0]) / (ys[1] - ys[0])
+        for left, right, below in sorted(boxes, key=lambda box: box[2]):
+            if left < x + width and x < right and abs(below - y) < 1.5 * LABEL_SIZE:
+                y = below + 1.5 * LABEL_SIZE
+        boxes.append((x, x + width, y))
+        placed.append(
+            {
+                "text": escape(label.text),
+                "x": label.x,
+                "y": label.y,
+                "xanchor": "right" if label.is_right else "left",
+                "xshift": -10 if label.is_right else 10,
+                "yshift": round(y - start),
+                "showarrow": False,
+                "font": {"color": label.colour, "weight": "bold"},
+                "bgcolor": f"{BACKGROUND}c0",
+                "borderpad": 1,
+            }
         )
-    figure.update_layout(showlegend=False, margin={"l": 8, "r": ROOM_BESIDE, "t": 12, "b": 8})
-
-
-def apart(places: Sequence[float], least: float, highest: float) -> list[float]:
-    """The places, moved as little as keeps them `least` apart: up, and down again where that is beyond the highest."""
-    order = sorted(range(len(places)), key=places.__getitem__)
-    moved = [*places]
-    for before, after in itertools.pairwise(order):
-        moved[after] = max(moved[after], moved[before] + least)
-    limit = highest
-    for at in order[::-1]:
-        moved[at] = min(moved[at], limit)
-        limit = moved[at] - least
-    return moved
-
-
-def layers_axis(last: int) -> dict[str, Any]:
-    """Of lines over layers, from 0 to the last."""
-    return {
-        "title": "Layer (0: embeddings)",
-        "range": [-0.4, last + 0.4],
-        "tick0": 0,
-        "dtick": label_step(last + 1),
-        "tickangle": 0,
-        "unifiedhovertitle": {"text": "layer %{x}"},
-    }
+    return placed

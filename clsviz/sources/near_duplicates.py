@@ -1,97 +1,122 @@
-"""Sentences that are the same or nearly, which tell little more together than one of them alone."""
+"""Sentences that are nearly the same, which tell little more together than one of them."""
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+LEAST_SHARED: Final = 0.9
+"""Jaccard similarity of the pairs of neighbouring words of near-duplicates, at least.
+
+A pair that repeats counts as often as it does. One word in 37 may differ. With less, sentences from
+a template, which differ in one word, would be near-duplicates of each other.
+"""
+
+MOST_COMPARED: Final = 20_000
+"""Sentences that are compared; beyond, only exact copies are recognised."""
+
+BLOCK_ROWS: Final = 500
+
+NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
+
+MOST_NUMBERS: Final = 3
+"""Numbers of a sentence whose digits do not matter, as in “page 3 of 12”; with more, they do."""
 
 
-LEAST_SHARED = 0.9
-"""Sentences are near-duplicates if the pairs of neighbouring words that they share are at least this much of those that
-either has (Jaccard): one word in 37 may be another one. With less, sentences made from a template would not be told
-apart, which differ in a single word; docs/method.md has what was measured."""
+def near_duplicates(sentences: Sequence[str]) -> NDArray[np.intp]:
+    """Clusters of near-duplicates among n sentences: intp (n,), numbered from 0 in order.
 
-_BANDS, _ROWS = 10, 5
-"""Of MinHash: they find a pair that shares 0.9 with a probability of 0.9999."""
-
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-
-
-def clusters_of(sentences: Sequence[str]) -> NDArray[np.intp]:
-    """The number of the group of near-duplicates that each of n sentences belongs to: intp (n,), from 0, in order.
-
-    Every sentence of a group is a near copy of the first of it: the same words in the same order, whatever their case
-    and accents, the spaces and punctuation between them, and the digits of numbers; or words that differ so little that
-    the pairs of neighbouring ones, with the sentence's beginning and end, have a Jaccard similarity of at least
-    LEAST_SHARED. A sentence that is near to several firsts belongs to the earliest. Sentences without any word are
-    compared as they are.
-
-    Pairs are looked for by MinHash (Broder 1997) in bands (Leskovec, Rajaraman and Ullman 2020, chapter 3), and then
-    compared, so no pair that is found is a wrong one.
+    Each sentence of a cluster is near to its first, not only to some other: else the sentences of a
+    template would form chains. Two are near if they have the same words in the same order, up to
+    case, accents, punctuation and the digits of a few numbers, or if their pairs of neighbouring
+    words, with the beginning and the end, have a Jaccard similarity of `LEAST_SHARED`.
     """
-    import pandas as pd
-    from scipy.sparse import csr_array
-
     numbers: dict[tuple[str, ...], int] = {}
-    of_sentence = np.empty(len(sentences), np.intp)
-    for index, sentence in enumerate(sentences):
-        text = canonical(sentence)
-        words = tuple(re.findall(r"\w+", _NUMBER.sub("0", text))) or (text,)
-        of_sentence[index] = numbers.setdefault(words, len(numbers))
-    if len(numbers) < 2:
-        return of_sentence
-    # One row for each, and one column per pair of words, 1 where they have it.
-    of_pair: dict[str, int] = {}
-    columns, starts = [], [0]
-    for words in numbers:
-        pairs = sorted({f"{one} {other}" for one, other in pairwise(("", *words, ""))})
-        columns += [of_pair.setdefault(pair, len(of_pair)) for pair in pairs]
-        starts.append(len(columns))
-    sets: csr_array = csr_array((np.ones(len(columns), np.int32), columns, starts), shape=(len(numbers), len(of_pair)))
-    first, second = _candidates(sets)
-    sizes = np.diff(sets.indptr)
-    shared = sets[first].multiply(sets[second]).sum(axis=1)
-    is_near = shared >= LEAST_SHARED * (sizes[first] + sizes[second] - shared) - 1e-9
-    first_of_group = np.arange(len(numbers))
-    for later, earlier in sorted(zip(second[is_near].tolist(), first[is_near].tolist(), strict=True)):
-        if first_of_group[later] == later and first_of_group[earlier] == earlier:
-            first_of_group[later] = earlier
-    return pd.factorize(first_of_group[of_sentence])[0]
+    head = [numbers.setdefault(_words(text), len(numbers)) for text in sentences[:MOST_COMPARED]]
+    labels = _first_of_each([list(_pairs(words)) for words in numbers])[head]
+    copies: dict[str, int] = {}
+    for text, label in zip(sentences, labels.tolist(), strict=False):
+        copies.setdefault(_folded(text), label)
+    n = len(numbers)
+    tail = [copies.setdefault(_folded(text), n + len(copies)) for text in sentences[MOST_COMPARED:]]
+    _, firsts, inverse = np.unique(
+        np.concatenate([labels, np.array(tail, np.intp)]), return_index=True, return_inverse=True
+    )
+    return np.argsort(np.argsort(firsts))[inverse]
 
 
-def canonical(sentence: str) -> str:
-    """The sentence without case, accents and extra white space: equal for sentences that count as the same."""
-    if not sentence.isascii():
-        letters = (letter for letter in unicodedata.normalize("NFKD", sentence) if not unicodedata.combining(letter))
-        sentence = "".join(letters)
+def _folded(sentence: str) -> str:
     return " ".join(sentence.casefold().split())
 
 
-def _candidates(sets: "csr_array") -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows that may be near another, (n_pairs,) each, the earlier one first.
+def _words(sentence: str) -> tuple[str, ...]:
+    """The words without case and accents; a few numbers are 0, unless there is nothing else.
 
-    Of those that agree in the least columns of some band: each with the first of them, and with the one before it.
+    A sentence without words is one word.
     """
-    n, n_columns = sets.shape
-    random = np.random.default_rng(0)
-    found = []
-    for _ in range(_BANDS):
-        band = np.zeros(n, np.uint64)
-        for _ in range(_ROWS):
-            ranks = random.permutation(n_columns).astype(np.uint32)
-            band = band * _MULTIPLIER + np.minimum.reduceat(ranks[sets.indices], sets.indptr[:-1])
-        order = np.argsort(band, kind="stable")  # which leaves those that agree in their order
-        agrees = band[order[1:]] == band[order[:-1]]
-        starts = np.maximum.accumulate(np.where(np.append(False, agrees), 0, np.arange(n)))
-        later = 1 + np.flatnonzero(agrees)
-        found += [order[earlier] * n + order[later] for earlier in (starts[later], later - 1)]
-    return np.divmod(np.unique(np.concatenate(found)), n)
+    text = _folded(sentence)
+    if not text.isascii():
+        letters = unicodedata.normalize("NFKD", text)
+        text = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    words, n_numbers = NUMBER.subn("0", text)
+    counts_numbers = n_numbers > MOST_NUMBERS or not re.search(r"[^\W0]", words)
+    return tuple(re.findall(r"\w+", text if counts_numbers else words)) or (text,)
+
+
+def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str, int]]:
+    """The pairs of neighbouring words, each with the number of equal ones before it."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for pair in pairwise(("", *words, "")):
+        yield *pair, counts[pair]
+        counts[pair] += 1
+
+
+def _first_of_each(sets: Sequence[Sequence[tuple[str, str, int]]]) -> NDArray[np.intp]:
+    """The first of the cluster of each set: intp (n,).
+
+    A set that is near to another shares at least one of its rarest elements with it, as many as may
+    differ and one (prefix filter: Chaudhuri, Ganti and Kaushik 2006).
+    """
+    from scipy.sparse import csr_array
+
+    columns: dict[tuple[str, str, int], int] = {}
+    indices = np.array(
+        [columns.setdefault(pair, len(columns)) for row in sets for pair in row], int
+    )
+    sizes = np.array([len(row) for row in sets], int)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    rows = np.repeat(np.arange(len(sets)), sizes)
+    shape = len(sets), len(columns)
+    members = csr_array((np.ones(len(indices), np.int32), indices, starts), shape=shape)
+    rarity = np.bincount(indices, minlength=len(columns))[indices]
+    by_rarity = np.lexsort((indices, rarity, rows))
+    rank = np.arange(len(indices)) - starts[rows]
+    is_prefix = rank < (sizes - np.ceil(LEAST_SHARED * sizes - 1e-9) + 1)[rows]
+    entries = (
+        np.ones(int(is_prefix.sum()), np.int32),
+        (rows[is_prefix], indices[by_rarity][is_prefix]),
+    )
+    prefixes = csr_array(entries, shape=shape)
+    transposed = prefixes.T.tocsr()
+    firsts = np.arange(len(sets))
+    for start in range(0, len(sets), BLOCK_ROWS):
+        later, earlier = (prefixes[start : start + BLOCK_ROWS] @ transposed).nonzero()
+        later = later + start
+        is_candidate = (earlier < later) & (
+            np.minimum(sizes[earlier], sizes[later])
+            >= LEAST_SHARED * np.maximum(sizes[earlier], sizes[later]) - 1e-9
+        )
+        later, earlier = later[is_candidate], earlier[is_candidate]
+        shared = members[later].multiply(members[earlier]).sum(axis=1)
+        is_near = shared >= LEAST_SHARED * (sizes[later] + sizes[earlier] - shared) - 1e-9
+        for row, first in sorted(
+            zip(later[is_near].tolist(), earlier[is_near].tolist(), strict=True)
+        ):
+            if firsts[row] == row and firsts[first] == first:
+                firsts[row] = first
+    return firsts

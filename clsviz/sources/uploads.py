@@ -1,100 +1,60 @@
-"""Files that visitors upload: kept under names made from their content, and deleted if that is wanted.
+"""Files that visitors bring, each under a name that nobody else can guess.
 
-<folder>/upload-<digest>                    the file
-         upload-<digest>.json               what it was called; its time is when somebody last looked at the upload
-         upload-<digest>-<digest>.parquet   the sentences that were read from it
+The folder of one also has the copies that corpora make of it, which are hidden files.
 """
 
 import contextlib
-import hashlib
-import io
-import json
-import shutil
+import re
+import secrets
 import time
 from pathlib import Path
+from typing import Final
 
-from clsviz.atomic import mark_used, new_file, read_file, write_file
+from clsviz import limits
 from clsviz.errors import CorpusError
-from clsviz.settings import printable
-from clsviz.sources import files
+from clsviz.files import remove, replacing
+from clsviz.sources import copies
 
-UPLOAD, UPLOAD_LENGTH = "upload-", 39
-"""How the names of uploads, and of what is made of them, begin; and how long an upload's is."""
-
-IN_MEMORY = "texts in memory.jsonl"
-"""The file that a list of texts is kept in; people read its name without the ending."""
+PREFIX: Final = "upload-"
 
 
-def keep_upload(
-    content: io.BytesIO | io.BufferedReader | io.BufferedRandom,
-    file_name: str,
-    folder: Path,
-    limits: files.Limits | None = None,
-) -> str:
-    """Keep an uploaded file in `folder`, and return the name of the corpus that it makes.
+def store(root: Path, file_name: str, content: bytes) -> str:
+    """Store a file that was brought; returns the name of its corpus.
 
-    Raises CorpusError if it holds no text, is in no known format, or is or holds more than `limits` allow.
+    file_name: the visitor's name of it, whose ending tells the format. Raises CorpusError where a
+    limit forbids it, and StoreError.
     """
-    from clsviz.sources import tables
-
-    limits = limits or files.Limits()
-    files.check_size(content.seek(0, io.SEEK_END), file_name, limits)
-    content.seek(0)
-    name = upload_name(hashlib.file_digest(content, "sha256").hexdigest(), files.suffix(file_name))
-    with new_file(folder / name) as temporary:
-        content.seek(0)
-        with temporary.open("wb") as file:
-            shutil.copyfileobj(content, file)
-        tables.check_whole(temporary, file_name, limits)  # if this or what follows raises, the file is not kept
-        table = tables.open_table(temporary, file_name, limits)
-        next(table.numbered_texts())
-    write_file(folder / f"{name}.json", json.dumps({"file_name": file_name}).encode())
+    if len(content) > limits.number("upload_bytes"):
+        most = limits.number("upload_bytes") / 1e6
+        reason = f"The file has {len(content) / 1e6:,.0f} MB, and the server takes {most:,g} MB."
+        raise CorpusError(reason, "Upload a part of it.")
+    delete_old(root)
+    stored = sum(path.stat().st_size for path in (root / "uploads").glob("*/*"))
+    if stored + len(content) > limits.number("uploads_bytes"):
+        raise CorpusError("The server has no space for uploads.", "Try again in some hours.")
+    name = f"{PREFIX}{secrets.token_urlsafe(16)}"
+    safe = re.sub(r"[^\w. -]", "_", Path(file_name).name)[-100:]
+    with replacing(root / "uploads" / name / safe) as file:
+        file.write(content)
     return name
 
 
-def upload_label(name: str, folder: Path) -> str:
-    """The name that the file uploaded as `name` had; raises CorpusError if it is not kept in `folder`."""
-    try:
-        if not (folder / name).is_file():
-            raise FileNotFoundError
-        return str(json.loads(read_file(folder / f"{name}.json"))["file_name"])
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        raise not_here(name) from None
+def find(root: Path, name: str) -> Path:
+    """The file of an upload; raises CorpusError where it is gone, or never was."""
+    is_name = re.fullmatch(rf"{PREFIX}[\w-]{{10,40}}", name)
+    paths = sorted((root / "uploads" / name).glob("[!.]*")) if is_name else []
+    for path in paths:
+        if path.is_file() and path.suffix != ".tmp":
+            path.parent.touch()
+            return path
+    raise CorpusError("This uploaded file is no longer stored.", "Upload it again.")
 
 
-def not_here(name: str) -> CorpusError:
-    """The error for an upload, by its name in a link, that is not kept."""
-    return CorpusError(
-        f"“{printable(name)}” is an uploaded file that is not, or no longer, on this server. Upload the file again."
-    )
-
-
-def look_at_upload(name: str, folder: Path) -> None:
-    """Note that somebody looks at an upload now."""
-    mark_used(folder / f"{name}.json")
-
-
-def delete_uploads(folder: Path, unseen_seconds: float) -> list[str]:
-    """Delete the uploads that nobody has looked at for so long, with the sentences read from them; returns their names.
-
-    What cannot be deleted is tried again by the next call.
-    """
-    deleted = []
-    for name in {path.name[:UPLOAD_LENGTH] for path in folder.glob(f"{UPLOAD}*")}:
-        about, file = folder / f"{name}.json", folder / name
-        with contextlib.suppress(OSError):
-            if time.time() - (about if about.exists() else file).stat().st_mtime > unseen_seconds:
-                for path in sorted(folder.glob(f"{name}*"), key=lambda path: path == about):  # that one last
-                    path.unlink(missing_ok=True)
-                deleted.append(name)
-    return deleted
-
-
-def upload_name(digest: str, suffix: str) -> str:
-    """The name of the corpus made from an uploaded file with this SHA-256 and ending."""
-    return f"{UPLOAD}{short_digest(digest, suffix)}"
-
-
-def short_digest(*parts: str) -> str:
-    """A digest of several texts, 32 hexadecimal digits."""
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+def delete_old(root: Path) -> None:
+    """Delete uploads whose last use is too long ago, with all copies: for use as a visit begins."""
+    oldest = time.time() - 3600 * limits.number("upload_hours")
+    for folder in (root / "uploads").glob(f"{PREFIX}*"):
+        with contextlib.suppress(FileNotFoundError):  # another visit deletes it
+            if folder.stat().st_mtime < oldest:
+                remove(folder)
+                copies.forget()

@@ -1,1 +1,0 @@
-"""Statistics on plain arrays: arrays in, numbers out."""

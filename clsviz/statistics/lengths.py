@@ -1,122 +1,142 @@
-"""The lengths of sentences; norm given length, and length given norm."""
+"""Spread, medians and percentiles of norms by length."""
 
-import math
-from collections.abc import Sequence
-from itertools import pairwise
+from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from clsviz.settings import Unit
-from clsviz.statistics.intervals import ROUNDING
+from clsviz.errors import Undefined
+from clsviz.statistics.jackknife import (
+    ROUNDING,
+    Floats,
+    Interval,
+    check_different,
+    cluster_sums,
+    jackknife,
+)
+from clsviz.statistics.line import check
+
+MOST_BINS, FEWEST_IN_BIN = 24, 20
+"""A 5% quantile of fewer than 20 sentences would be that of one."""
+
+FEWEST_SIMILAR = 40
+"""Sentences to compare a norm with: with fewer, a percentage would be off by 15 and more."""
+
+MOSTLY_SLOPE = 0.5
+"""R² of the line within a fifth from which its spread is mostly that of its lengths."""
 
 
-def lengths_in(unit: Unit, sentences: Sequence[str], n_tokens: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Lengths of n sentences, int32 (n,): their `n_tokens`, which depend on the model, or their words or characters.
+@dataclass(frozen=True)
+class Spread:
+    """Standard deviation of the norms of the shortest fifth, over that of the longest fifth.
 
-    Words are separated by white space.
+    interval: of the ratio; infinite where nothing bounds it.
+    is_by_slope: True if a steep line within one of the fifths makes most of its spread.
     """
-    if unit is Unit.TOKENS:
-        return n_tokens
-    count = len if unit is Unit.CHARACTERS else n_words
-    return np.fromiter(map(count, sentences), np.int32, len(sentences))
+
+    ratio: float
+    interval: Interval
+    is_by_slope: bool
 
 
-def n_words(sentence: str) -> int:
-    """Number of words, separated by white space; punctuation belongs to the word it touches."""
-    return len(sentence.split())
+@dataclass(frozen=True, eq=False)
+class Bands:
+    """Norms by bins of lengths with at least 20 sentences, ascending; each (n_bins,).
 
-
-def shuffled(lengths: ArrayLike, seed: int = 0) -> NDArray[np.generic]:
-    """The same lengths in random order: a control, because no probe can predict these from the vectors."""
-    return np.random.default_rng(seed).permutation(np.asarray(lengths))
-
-
-_BIN_WIDTHS = (1, 2, 5, 10, 20, 50)
-
-
-_MOST_BINS, _FEWEST_IN_BIN = 16, 5
-
-_SLICE_TAILS = (0.01, 0.05, 0.25)
-
-_FEWEST_IN_TAIL = 10
-
-
-def bins(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
-    """Norm given length: one row per bin of lengths that holds at least 5 sentences.
-
-    Columns: first and last (lengths, inclusive), length (the mean in the bin), n, and lower, median and upper (the
-    quartiles of the norm).
+    first, last: int64, the shortest and the longest length of a bin. n: int64, its sentences.
+    low, median, high: float64, the 5, 50 and 95% quantiles of their norms.
     """
-    x, y = np.asarray(lengths, dtype=int), np.asarray(norms, dtype=float)
-    if not len(x):
-        return pd.DataFrame(columns=["first", "last", "length", "n", "lower", "median", "upper"], dtype=float)
-    n_lengths = int(np.ptp(x)) + 1
-    width = next((width for width in _BIN_WIDTHS if n_lengths <= width * _MOST_BINS), _BIN_WIDTHS[-1])
-    grouped = pd.DataFrame({"length": x, "norm": y}).groupby(x // width * width)
-    table = (
-        grouped["norm"].quantile(np.array([0.25, 0.5, 0.75])).unstack().set_axis(["lower", "median", "upper"], axis=1)
-    )
-    table.insert(0, "first", table.index)
-    table.insert(1, "last", table.index + width - 1)
-    table.insert(2, "length", grouped["length"].mean())
-    table.insert(3, "n", grouped.size())
-    return table[table["n"] >= _FEWEST_IN_BIN].reset_index(drop=True)
+
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    n: NDArray[np.int64]
+    low: Floats
+    median: Floats
+    high: Floats
 
 
-def slices(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
-    """Length given norm: one row per slice of the norms' distribution, from the lowest 1% to the highest 1%.
+def spread(lengths: ArrayLike, norms: ArrayLike, clusters: ArrayLike) -> Spread:
+    """Compare the spread of norms at both ends of the lengths; each argument is (n,).
 
-    Columns: from_share and to_share (of the sentences, sorted by norm), lowest and highest (norms), n, and lower,
-    median and upper (the 5th, 50th and 95th percentile of the lengths in the slice). A tail that would hold fewer than
-    10 sentences joins its neighbour. Sentences of the same norm are in the same slice: a tail takes all of them, or
-    ends before them if they reach past the middle.
+    The interval is by the jackknife of the ratio's logarithm (Miller 1968). Raises Undefined where
+    fewer than 100 sentences differ, or where the fifths overlap or one has no spread.
     """
-    x, y = np.asarray(lengths, dtype=int), np.asarray(norms, dtype=float)
-    order = np.argsort(y, kind="stable")
-    rows = []
-    for (low, first), (high, stop) in pairwise(_cuts(y[order])):
-        inside = order[first:stop]
-        lower, median, upper = np.quantile(x[inside], (0.05, 0.5, 0.95))
-        rows.append((low, high, y[inside[0]], y[inside[-1]], len(inside), lower, median, upper))
-    columns = ["from_share", "to_share", "lowest", "highest", "n", "lower", "median", "upper"]
-    return pd.DataFrame(rows, columns=columns)
+    x, y = np.asarray(lengths, np.float64), np.asarray(norms, np.float64)
+    check(x, y)
+    check_different(clusters)
+    rounding = ROUNDING * abs(y.mean())
+    y = y - y.mean()
+    low, high = np.quantile(x, [0.2, 0.8])
+    ends = x <= low, x >= high
+    if low == high:
+        reason = f"Over half of the sentences have the same length, {low:.0f}."
+        raise Undefined(reason, "Raise the length cutoff, or take a larger sample.")
+    if min(y[end].std() for end in ends) <= rounding:
+        reason = "The norms of the shortest or the longest fifth are the same up to rounding."
+        raise Undefined(reason, "Choose another layer, or another vector.")
+    columns = [moment * end for end in ends for moment in (np.ones_like(y), y, y**2)]
+    sums = cluster_sums(columns, clusters)
+    sums = sums[:, sums[[0, 3]].any(axis=0)]  # clusters in the middle say nothing of the ends
+    total = sums.sum(axis=1)
+    ratio = float(_ratio(total, rounding))
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        without = np.log(_ratio(total[:, None] - sums, rounding))
+        margin = jackknife(without)[0] if np.isfinite(without).all() else np.inf
+        wider = float(np.exp(margin))
+        r2s = [np.corrcoef(x[end], y[end])[0, 1] ** 2 for end in ends]  # NaN for one length
+    return Spread(ratio, (ratio / wider, ratio * wider), bool((np.array(r2s) > MOSTLY_SLOPE).any()))
 
 
-def _cuts(norms: NDArray[np.float64]) -> list[tuple[float, int]]:
-    """The shares of ascending norms (n,) between which the slices lie, and how many norms are below each."""
-    n = len(norms)
-    tails = [tail for wider, tail in pairwise((0, *_SLICE_TAILS)) if (tail - wider) * n >= _FEWEST_IN_TAIL]
-    cuts: dict[int, float] = {}
-    for share in (0, *tails, *(1 - tail for tail in reversed(tails)), 1):
-        at = round(share * n)
-        if 0 < at < n and norms[at - 1] == norms[at]:
-            ends = [int(np.searchsorted(norms, norms[at], side)) for side in ("left", "right")]
-            outer, inner = ends if 2 * at < n else ends[::-1]
-            at = inner if (2 * inner <= n) == (2 * at < n) else outer
-            share = at / n
-            if 0 < min(at, n - at) < _FEWEST_IN_TAIL:
-                continue
-        cuts.setdefault(at, share)
-    return [(share, at) for at, share in cuts.items()]
+def bands(lengths: ArrayLike, norms: ArrayLike) -> Bands:
+    """The middle and the 5 to 95% range of the norms (n,) by bins of lengths (n,), of one width."""
+    x, y = np.asarray(lengths, np.int64), np.asarray(norms, np.float64)
+    steps = [step * 10**power for power in range(8) for step in (1, 2, 5)]
+    width = next(step for step in steps if np.ptp(x) < step * MOST_BINS) if len(x) else 1
+    numbers, bin_of, n = np.unique(x // width, return_inverse=True, return_counts=True)
+    is_shown = n >= FEWEST_IN_BIN
+    low, median, high = np.reshape(
+        [np.quantile(y[bin_of == i], [0.05, 0.5, 0.95]) for i in np.flatnonzero(is_shown)], (-1, 3)
+    ).T
+    first = numbers[is_shown] * width
+    return Bands(first, first + width - 1, n[is_shown], low, median, high)
 
 
-LEAST_SIMILAR = 40
-"""Sentences of similar length that a norm is compared with: with fewer, a percentage would be off by 15 and more."""
+def extremes(lengths: ArrayLike, norms: ArrayLike) -> float:
+    """The share of the 1% lowest and the 1% highest norms that belong to short sentences.
 
-
-def percentile_at_length(length: int, norm: float, lengths: ArrayLike, norms: ArrayLike) -> tuple[float, int] | None:
-    """Percentage of the corpus sentences of similar length that have a lower norm, and the number of similar sentences.
-
-    Similar means within 10% of the length, and at least within one token. None if there are fewer than LEAST_SIMILAR.
-    The percentage is NaN where the norm is that of all of them, up to rounding.
+    lengths, norms: (n,), n > 0. Short is below the median; norms that tie with these count too.
     """
-    x, y = np.asarray(lengths), np.asarray(norms, dtype=float)
-    similar = y[np.abs(x - length) <= max(1, round(length / 10))]
-    if len(similar) < LEAST_SIMILAR:
+    x, y = np.asarray(lengths), np.asarray(norms, np.float64)
+    n_each = max(1, round(len(y) / 100))
+    ascending = np.sort(y)
+    is_extreme = (y <= ascending[n_each - 1]) | (y >= ascending[-n_each])
+    return float(np.mean(x[is_extreme] < np.median(x)))
+
+
+def are_similar(lengths: ArrayLike, length: int) -> NDArray[np.bool_]:
+    """True for lengths (n,) within a tenth of a length, and at least within 1."""
+    x = np.asarray(lengths, np.int64)
+    near: NDArray[np.bool_] = np.abs(x - length) <= max(1, round(length / 10))
+    return near
+
+
+def percentile(norm: float, length: int, norms: ArrayLike, lengths: ArrayLike) -> float | None:
+    """The percentage of sentences about as long that have a lower norm; equal ones count half.
+
+    None where fewer than 40 of the n sentences are `are_similar`, or where all have this norm up to
+    rounding. norms, lengths: (n,).
+    """
+    y = np.asarray(norms, np.float64)[are_similar(lengths, length)]
+    if len(y) < FEWEST_SIMILAR or np.ptp([norm, *y]) <= 2 * ROUNDING * abs(norm):
         return None
-    if max(norm, similar.max()) - min(norm, similar.min()) <= 2 * ROUNDING * abs(norm):
-        return math.nan, len(similar)
-    below, not_above = (similar < norm).mean(), (similar <= norm).mean()
-    return float(50 * (below + not_above)), len(similar)
+    return float(50 * (np.mean(y < norm) + np.mean(y <= norm)))
+
+
+def _ratio(sums: Floats, rounding: float) -> Floats:
+    """The ratio of standard deviations from n, Σy and Σy² at either end: (6, …) to (…)."""
+    n, y, yy = np.moveaxis(sums.reshape(2, 3, *sums.shape[1:]), 1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variances = (yy - y**2 / n) / (n - 1)
+        variances = np.where(variances > rounding**2, variances, 0)
+        ratio: Floats = np.sqrt(variances[0] / variances[1])
+    return ratio

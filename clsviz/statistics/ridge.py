@@ -1,262 +1,175 @@
-"""How well a linear probe predicts the length of a sentence from its vector: cross-validated ridge regression."""
+"""How well a linear probe predicts lengths: ridge regression, on sentences it was not fitted to."""
 
-import functools
-import itertools
-import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from itertools import combinations
+from typing import NamedTuple, Self
 
 import numpy as np
+import threadpoolctl
 from numpy.typing import ArrayLike, NDArray
 
-from clsviz.errors import TooFewError, UndefinedFitError
-from clsviz.statistics.intervals import Floats
+from clsviz.errors import Undefined
+from clsviz.statistics.bootstrap import N_FOLDS, middle, resample
+from clsviz.statistics.jackknife import LARGER, OTHER, Floats, Interval, clusterings
 
-if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
+PENALTIES = np.array([*np.logspace(-3, 6, 19), np.inf])
+"""Candidates, for dimensions of variance 1; the infinite one predicts the mean length."""
 
-N_FOLDS = 5
+CONSTANT = 2.0**-20
+"""A dimension whose standard deviation is a smaller share of its mean varies by rounding alone."""
 
-
-def folds_of(clusters: NDArray[np.intp], seed: int = 0) -> NDArray[np.intp]:
-    """Assign each of n sentences to a fold: intp (n,), from 0 to N_FOLDS - 1.
-
-    Sentences that are the same or nearly share a fold, so that no probe is tested on what it was trained on: clusters,
-    intp (n,), says which these are. Raises UndefinedFitError if they are fewer than N_FOLDS.
-    """
-    from sklearn.model_selection import GroupKFold
-
-    n_clusters = len(np.unique(clusters))
-    if n_clusters < N_FOLDS:
-        different = "All of these sentences are near-duplicates"
-        if n_clusters != 1:
-            different = f"These sentences are near-duplicates of only {n_clusters}"
-        raise TooFewError(
-            f"{different}; at least {N_FOLDS} must differ, because a probe is tested on sentences it has not seen."
-        )
-    folds = np.empty(len(clusters), np.intp)
-    splits = GroupKFold(N_FOLDS, shuffle=True, random_state=seed).split(clusters, groups=clusters)
-    for fold, (_, held_out) in enumerate(splits):
-        folds[held_out] = fold
-    return folds
+CANCELLED = 1e-9
+"""A variance that is a smaller share of the sums it is the difference of has lost its digits."""
 
 
-@dataclass(frozen=True, eq=False)
-class Probe:
-    """What cross-validated probes predict of the lengths of n sentences.
+class Score(NamedTuple):
+    """How near held-out predictions come to the lengths.
 
-    r_squared: mean over the folds; below 0 where the mean length would have been a better guess.
-    fold_r_squared: R² on the held-out sentences of each fold. A fold is left out if its lengths are all the same (or
-        if it holds one sentence), as there is no variance to explain.
-    predictions: float64 (n,), each length as predicted by the probe that did not see the sentence.
-    error: mean absolute difference between predictions and lengths, in the unit of the lengths.
-    strengths: the ridge penalty chosen in each fold.
+    r2: 1 minus the sum of squared errors over that around the mean length; below 0 where the mean
+    is the better guess. error: mean absolute error, in the unit of the lengths.
     """
 
-    r_squared: float
-    fold_r_squared: tuple[float, ...]
-    predictions: Floats
+    r2: float
     error: float
-    strengths: tuple[float, ...]
 
 
-STRENGTHS = (*np.logspace(-3, 6, 19).tolist(), math.inf)
-"""Ridge penalties to choose from, for vectors whose every dimension is scaled to a variance of 1.
+class Part(NamedTuple):
+    """Sentences of one fold: vectors (n, width), targets (n, m), sums of products of 1 and both."""
 
-The last predicts the mean length of whoever was trained on, and is the best where vectors tell nothing.
-"""
+    vectors: Floats
+    targets: Floats
+    moments: Floats
 
-_FEWEST_FOLDS = 3
-"""One to test on, one to choose the penalty on, one to train on."""
-
-_CONSTANT = 1e-6
-"""A spread below this fraction of the size is rounding: float32 vectors carry relative errors near 1e-7."""
-
-_CANCELLED = 1e-6
-"""A variance computed as a difference has lost too many digits below this fraction of what it was computed from."""
+    @classmethod
+    def of(cls, vectors: Floats, targets: Floats) -> Self:
+        """From vectors and targets."""
+        z = np.hstack([np.ones((len(vectors), 1)), vectors, targets])
+        return cls(vectors, targets, z.T @ z)
 
 
-def ridge_probe(vectors: ArrayLike, lengths: ArrayLike, folds: NDArray[np.intp]) -> Probe:
-    """Predict lengths (n,) from vectors (n, width) by ridge regression, each fold by a probe of the others.
+def predict(vectors: ArrayLike, targets: ArrayLike, fold_of: NDArray[np.intp]) -> Floats:
+    """Targets of n sentences as ridge regressions on the other folds predict them: float64 (n, m).
 
-    Scaling and penalty are chosen on the training sentences alone: the penalty by cross-validation between the other
-    folds, so that sentences that are the same or nearly are kept apart there as well. (Generalised cross-validation
-    takes copies for new sentences, and almost no penalty where about as many sentences are trained on as the vectors
-    have dimensions.) folds: intp (n,), from `folds_of`. Raises UndefinedFitError where the vectors or the lengths allow
-    no probe, or no test of one.
+    vectors: (n, width). targets: (n, m), such as lengths. fold_of: (n,), from `bootstrap.folds`,
+    which keeps near-duplicates together; the penalty of each target is chosen by the same folds,
+    of those that the regression is fitted to, and dimensions are scaled on these alone.
+    Raises Undefined where the vectors or a target do not vary, or are not finite.
     """
-    from sklearn.metrics import r2_score
-
-    y = np.asarray(lengths, dtype=float)
-    explain_untestable_lengths(y, folds)
-    # more threads gain little on matrices this small, and stall on busy cores
-    with blas_threads().limit(limits=1, user_api="blas"):
-        ridges = _Ridges(np.asarray(vectors), y, folds)
-        errors = {fold: np.zeros(len(STRENGTHS)) for fold in ridges.rows}
-        for one, other in itertools.combinations(ridges.rows, 2):  # without them it serves for either
-            predict = ridges.without(one, other)
-            for held_out, tested in ((one, other), (other, one)):
-                errors[held_out] += _squared_errors(predict(tested), y[ridges.rows[tested]])
-        predictions, strengths, scores = np.empty(len(y)), [], []
-        for fold, rows in ridges.rows.items():
-            best = int(np.argmin(errors[fold]))
-            predictions[rows] = ridges.without(fold)(fold)[:, best]
-            strengths.append(STRENGTHS[best])
-            if np.ptp(y[rows]) > 0:
-                scores.append(float(r2_score(y[rows], predictions[rows])))
-    error = float(np.abs(predictions - y).mean())
-    return Probe(float(np.mean(scores)), tuple(scores), predictions, error, tuple(strengths))
+    x, y = np.asarray(vectors), np.asarray(targets, np.float64)
+    centre = x.mean(axis=0, dtype=np.float64)
+    _check(x, y, centre)
+    rows = [np.flatnonzero(fold_of == fold) for fold in range(N_FOLDS)]
+    with threadpoolctl.threadpool_limits(1, user_api="blas"):  # more of them wait for each other
+        parts = [Part.of(x[of_fold] - centre, y[of_fold]) for of_fold in rows]
+        errors = np.zeros((N_FOLDS, y.shape[1], len(PENALTIES)))
+        for pair in combinations(range(N_FOLDS), 2):  # inner folds: each serves two outer ones
+            predictions = _predictions(parts, centre, pair)
+            for test, outer in (pair, pair[::-1]):
+                squares = (predictions[test] - parts[test].targets[..., None]) ** 2
+                errors[outer] += squares.sum(axis=0)
+        result = np.empty(y.shape)
+        for fold in range(N_FOLDS):
+            predicted = _predictions(parts, centre, (fold,))[fold]
+            best = errors[fold].argmin(axis=1)
+            result[rows[fold]] = predicted[:, np.arange(y.shape[1]), best]
+    return result
 
 
-def ridge_predict(vectors: ArrayLike, lengths: ArrayLike, folds: NDArray[np.intp], held_out: int) -> Floats:
-    """The lengths of the sentences of one fold as a probe of the others predicts them, float64 (n_held_out,).
+def predict_by_line(norms: ArrayLike, lengths: ArrayLike, fold_of: NDArray[np.intp]) -> Floats:
+    """The lengths (n,) as lines of length on norm through the other folds predict them."""
+    x, y = np.asarray(norms, np.float64), np.asarray(lengths, np.float64)
+    u = x - x.mean()  # some norms vary in their last digits only
+    predictions = guess(y, fold_of)
+    for fold in range(N_FOLDS):
+        test, train = fold_of == fold, fold_of != fold
+        centred = u[train] - u[train].mean()
+        squares = centred @ centred
+        slope = centred @ y[train] / squares if squares else 0.0
+        predictions[test] += slope * (u[test] - u[train].mean())
+    return predictions
 
-    vectors (n, width), lengths (n,) and folds (n,) are of all sentences; otherwise as in `ridge_probe`. Raises
-    UndefinedFitError where the vectors do not vary.
+
+def guess(lengths: ArrayLike, fold_of: NDArray[np.intp]) -> Floats:
+    """The mean length of the other folds, for each of n sentences: float64 (n,)."""
+    y = np.asarray(lengths, np.float64)
+    return np.array([y[fold_of != fold].mean() for fold in range(N_FOLDS)])[fold_of]
+
+
+def directions(vectors: ArrayLike) -> Floats:
+    """Vectors (n, width) divided by their norms, float64: rounding to float32 shows in errors.
+
+    Zero vectors stay zero.
     """
-    y = np.asarray(lengths, dtype=float)
-    with blas_threads().limit(limits=1, user_api="blas"):
-        ridges = _Ridges(np.asarray(vectors), y, folds)
-        errors = np.zeros(len(STRENGTHS))
-        for inner in ridges.rows:
-            if inner != held_out:
-                errors += _squared_errors(ridges.without(held_out, inner)(inner), y[ridges.rows[inner]])
-        predicted: Floats = ridges.without(held_out)(held_out)[:, int(np.argmin(errors))]
-    return predicted
-
-
-def _squared_errors(predictions: Floats, lengths: Floats) -> Floats:
-    """Of predictions (n, strengths), summed over the sentences."""
-    errors: Floats = ((predictions - lengths[:, None]) ** 2).sum(axis=0)
-    return errors
-
-
-@functools.cache
-def blas_threads() -> "ThreadpoolController":
-    """What sets the number of threads of numpy's and scipy's BLAS; to find them takes some 10 ms."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-def guess_error(lengths: ArrayLike, folds: NDArray[np.intp]) -> float:
-    """Mean absolute error of guessing, for each fold, the mean length of the others; NaN where there is no other."""
-    y = np.asarray(lengths, dtype=float)
-    if len(np.unique(folds)) < 2:
-        return math.nan
-    return float(np.mean(np.concatenate([np.abs(y[folds == f] - y[folds != f].mean()) for f in np.unique(folds)])))
-
-
-def unit(vectors: ArrayLike) -> Floats:
-    """The directions of vectors (n, width), float64: each vector divided by its norm; zero vectors stay zero."""
-    x = np.asarray(vectors, dtype=float)
+    x = np.asarray(vectors, np.float64)
     norms = np.linalg.norm(x, axis=1, keepdims=True)
-    directions: Floats = np.divide(x, norms, out=np.zeros_like(x), where=norms > 0)
-    return directions
+    result: Floats = np.divide(x, norms, out=np.zeros_like(x), where=norms > 0)
+    return result
 
 
-def explain_untestable_lengths(lengths: Floats, folds: NDArray[np.intp]) -> None:
-    """Raise UndefinedFitError, saying why, where these lengths cannot tell a good probe from a bad one."""
-    n = len(lengths)
-    if n < 2 * N_FOLDS:
-        there = "are none" if not n else "is only 1" if n == 1 else f"are only {n}"
-        raise TooFewError(f"A probe needs at least {2 * N_FOLDS} sentences, and there {there}.")
-    if np.ptp(lengths) == 0:
-        raise UndefinedFitError(f"All {n:,} sentences have the same length, so there is nothing to predict.")
-    if len(np.unique(folds)) < _FEWEST_FOLDS:
-        raise TooFewError("All sentences are in one or two folds, so no probe can be trained and tested.")
-    if all(np.ptp(lengths[folds == fold]) == 0 for fold in np.unique(folds)):
-        raise TooFewError("Within every fold all sentences have the same length, so no probe can be tested.")
+def score(targets: Floats, predictions: Floats) -> Score:
+    """The score of predictions, each (n,), or the mean of those of m targets, each (n, m)."""
+    errors = predictions - targets
+    r2s = 1 - (errors**2).mean(axis=0) / targets.var(axis=0)
+    return Score(float(np.mean(r2s)), float(abs(errors).mean()))
 
 
-def explain_constant_vectors(vectors: NDArray[np.floating]) -> None:
-    """Raise UndefinedFitError where vectors (n, width) are not finite or do not vary."""
-    centre = vectors.mean(axis=0, dtype=float)
-    _explain_constant(((vectors - centre) ** 2).mean(axis=0), centre)
+def r2_interval(
+    lengths: Floats, predictions: Floats, clusters: ArrayLike, groups: ArrayLike | None = None
+) -> Interval:
+    """The interval of R² of predictions of n lengths; each argument is (n,).
 
-
-def _explain_constant(variances: Floats, centre: Floats) -> None:
-    variance, size = float(variances.sum()), float(centre @ centre)
-    if not np.isfinite(variance):
-        raise UndefinedFitError("The vectors hold numbers that are not finite, so they predict nothing.")
-    if variance <= _CONSTANT**2 * (size + variance):
-        raise UndefinedFitError("The vector is the same for all sentences, so length cannot be predicted from it.")
-
-
-class _Ridges:
-    """Ridge regressions of lengths (n,) on vectors (n, width), each trained without some of the folds.
-
-    rows: which sentences each fold has. Where there are more of them than dimensions, a regression is solved from sums
-    and sums of products, which are taken once for each fold and added up for each regression.
+    clusters, groups: as `clusterings` takes them. The same draws serve all predictions.
     """
-
-    def __init__(self, vectors: NDArray[np.floating], lengths: Floats, folds: NDArray[np.intp]) -> None:
-        self._lengths = lengths
-        self._centre = vectors.mean(axis=0, dtype=float)
-        self._x = vectors - self._centre  # once, in float64: a large offset would cost digits in the sums of squares
-        self._variances = (self._x**2).mean(axis=0)
-        _explain_constant(self._variances, self._centre)
-        self.rows = {int(fold): np.flatnonzero(folds == fold) for fold in np.unique(folds)}
-        self._sums: dict[int, tuple[Floats, Floats, Floats]] = {}
-        if len(lengths) > vectors.shape[1]:
-            for fold, rows in self.rows.items():
-                x = self._x[rows]
-                self._sums[fold] = x.sum(axis=0), x.T @ x, x.T @ lengths[rows]
-
-    def without(self, *left_out: int) -> Callable[[int], Floats]:
-        """Train on the other folds; gives what predicts the lengths of a fold, (n_fold, strengths)."""
-        used = [fold for fold in self.rows if fold not in left_out]
-        rows = np.concatenate([self.rows[fold] for fold in used])
-        n, mean_length = len(rows), self._lengths[rows].mean()
-        if n > self._x.shape[1]:
-            total, gram, right = (sum(sums) for sums in zip(*(self._sums[fold] for fold in used), strict=True))
-            mean = total / n
-            gram -= n * np.outer(mean, mean)
-            weights = self._scales(np.diag(gram) / n, mean)
-            right -= n * mean_length * mean
-            slopes = _solve(gram * weights[:, None] * weights, weights * right)
-        else:  # the products of sentences make a smaller matrix with the same nonzero eigenvalues
-            trained = self._x[rows]
-            mean = trained.mean(axis=0)
-            trained -= mean
-            weights = self._scales((trained**2).mean(axis=0), mean)
-            trained *= weights
-            slopes = trained.T @ _solve(trained @ trained.T, self._lengths[rows] - mean_length)
-        slopes *= weights[:, None]
-        return lambda fold: mean_length + (self._x[self.rows[fold]] - mean) @ slopes
-
-    def _scales(self, variances: Floats, mean: Floats) -> Floats:
-        """The factors that scale the dimensions to a variance of 1; 0 where a dimension varies by rounding alone.
-
-        StandardScaler leaves such a dimension unscaled; as it is 0 throughout once centred, it predicts nothing there
-        either.
-        """
-        rounding = np.maximum(_CONSTANT**2 * (self._centre + mean) ** 2, _CANCELLED * self._variances)
-        varies = variances > rounding
-        return np.divide(1, np.sqrt(np.where(varies, variances, 1)), out=np.zeros_like(variances), where=varies)
+    u = lengths - lengths.mean()
+    columns = [np.ones_like(u), u, u * u, (predictions - lengths) ** 2]
+    intervals = []
+    for numbers in clusterings(clusters, groups):
+        n, su, suu, squares = resample(columns, numbers)
+        with np.errstate(divide="ignore", invalid="ignore"):  # a draw may have one length alone
+            intervals.append(middle(1 - squares / (suu - su * su / n)))
+    return max(intervals, key=np.ptp)
 
 
-def _solve(matrix: Floats, right: Floats) -> Floats:
-    """Solve (matrix + strength * identity) @ solution = right for every strength, for a symmetric matrix (k, k).
+def _check(vectors: NDArray[np.floating], targets: Floats, centre: Floats) -> None:
+    """Raise Undefined where no dimension varies by more than rounding, or a target does not."""
+    if not np.ptp(targets, axis=0).all():
+        raise Undefined(f"All {len(targets):,} sentences have the same length.", LARGER)
+    if not np.isfinite(centre).all():
+        raise Undefined("Some vectors are not finite numbers.", OTHER)
+    if not (vectors.std(axis=0, dtype=np.float64) > CONSTANT * abs(centre)).any():
+        raise Undefined("The vector is the same for all sentences, up to rounding.", OTHER)
 
-    Gives the solutions (k, strengths). Reducing the matrix to three diagonals by Householder reflections serves as well
-    as diagonalising it, in a third of the time.
+
+def _predictions(
+    parts: Sequence[Part], centre: Floats, held_out: Sequence[int]
+) -> dict[int, Floats]:
+    """Targets of each fold held out, by every penalty (n, m, n_penalties), from the others.
+
+    centre: (width,), which was subtracted from the vectors.
     """
-    from scipy.linalg import lapack
-
-    finite, none = STRENGTHS[:-1], np.zeros((len(matrix), 1))
-    if len(matrix) == 1:
-        return np.hstack([right[:, None] / (matrix + np.array(finite)), none])
-    work = int(lapack.dsytrd_lwork(len(matrix), lower=1)[0])
-    reflected, diagonal, off_diagonal, factors, _ = lapack.dsytrd(matrix, lower=1, lwork=work)
-    reflections = np.asfortranarray(reflected[1:, :-1])  # below the first row, in the layout of a QR decomposition
-
-    def reflect(columns: Floats, transpose: str) -> Floats:
-        turned = columns.copy()
-        turned[1:] = lapack.dormqr("L", transpose, reflections, factors, columns[1:], 64 * len(matrix))[0]
-        return turned
-
-    turned = reflect(right[:, None], "T")
-    solutions = [lapack.dptsv(diagonal + strength, off_diagonal, turned)[2] for strength in finite]
-    return np.hstack([reflect(np.hstack(solutions), "N"), none])
+    train = [part for fold, part in enumerate(parts) if fold not in held_out]
+    moments = np.sum([part.moments for part in train], axis=0)
+    n, width = moments[0, 0], len(centre)
+    means = moments[0] / n
+    mean, mean_target = means[1 : width + 1], means[width + 1 :]
+    products = moments - n * np.outer(means, means)
+    gram, right = products[1 : width + 1, 1 : width + 1], products[1 : width + 1, width + 1 :]
+    variances = np.diag(gram) / n
+    rounding = (CONSTANT * (centre + mean)) ** 2 + CANCELLED * (variances + mean**2)
+    varies = variances > rounding
+    scales = np.where(varies, 1 / np.sqrt(np.where(varies, variances, 1)), 0)
+    if n > width:
+        values, basis = np.linalg.eigh(gram * scales[:, None] * scales)
+        projected = basis.T @ (scales[:, None] * right)
+    else:  # products of sentences make the smaller matrix, of the same eigenvalues
+        x = (np.vstack([part.vectors for part in train]) - mean) * scales
+        values, vectors = np.linalg.eigh(x @ x.T)
+        basis = x.T @ vectors
+        projected = vectors.T @ (np.vstack([part.targets for part in train]) - mean_target)
+    shrunk = projected[..., None] / (np.maximum(values, 0)[:, None, None] + PENALTIES)
+    slopes = scales[:, None] * (basis @ shrunk.reshape(len(shrunk), -1))
+    shape = -1, len(mean_target), len(PENALTIES)
+    return {
+        fold: mean_target[:, None] + ((parts[fold].vectors - mean) @ slopes).reshape(shape)
+        for fold in held_out
+    }

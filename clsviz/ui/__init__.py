@@ -1,1 +1,0 @@
-"""The pages. All that knows Streamlit."""

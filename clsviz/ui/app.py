@@ -1,110 +1,67 @@
-"""The dashboard: its pages, and the links between them."""
+"""The dashboard: the settings, and the page that was chosen."""
 
-import logging
-from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import urlencode
+from typing import Final
 
 import streamlit as st
 
-from clsviz import words
-from clsviz.errors import SettingError
-from clsviz.ui import first_steps
-from clsviz.ui.compare_models import page as compare_models
-from clsviz.ui.first_steps import Example
-from clsviz.ui.inside_the_model import page as inside_the_model
-from clsviz.ui.length_and_search import page as length_and_search
-from clsviz.ui.norm_vs_length import page as norm_vs_length
-from clsviz.ui.parts import assist, redrawn
-from clsviz.ui.state import server, session, watching
-from clsviz.ui.try_a_sentence import page as try_a_sentence
-from clsviz.ui.where_length_lives import page as where_length_lives
+from clsviz.ui import public, sidebar, typed
 
-_log = logging.getLogger(__name__)
+PAGES: Final = Path(__file__).parent / "pages"
 
-_RETRY_SECONDS = 30.0
+STYLE: Final = Path(__file__).with_name("style.css").read_text("utf-8")
 
-_STORY = (
-    ("", norm_vs_length, "Norm vs length", "scatter_plot", "Then where is it?"),
-    ("where_length_lives", where_length_lives, "Where length lives", "layers", "Does it matter?"),
-    ("length_and_search", length_and_search, "Does length bend my search?", "search", "Is another model better?"),
-    ("compare_models", compare_models, "Compare models", "compare_arrows", "And your sentence?"),
-    ("try_a_sentence", try_a_sentence, "Try a sentence", "edit_note", "How does the model do that?"),
-    ("inside_the_model", inside_the_model, "Inside the model", "account_tree", ""),
-)
-"""The pages in the order of their story: path, what draws it, title, icon, and the question that leads to the next."""
+ICON: Final = Path(__file__).with_name("icon.svg").read_text("utf-8")
+"""A picture, as browsers would ask the internet for an icon of a name."""
 
-_HERE = Path(__file__).parent  # absolute, whatever folder the server was started in
+LOGO: Final = Path(__file__).with_name("logo.svg").read_text("utf-8")
 
 
-def main(examples: Callable[[], list[Example]] = list) -> None:
-    """Draw the page that the visitor is on; examples: those that the main page offers, asked for when they are seen."""
-    st.set_page_config(page_title="clsviz", page_icon=_HERE / "icon.svg", layout="wide")
-    st.logo(_HERE / "logo.svg", size="large")
-    try:
-        server.come_after_measuring()
-        is_admitted = watching.is_admitted()
-    except SettingError as error:  # of the server, whose operator reads its log
-        _log.error("%s", error)
-        st.error("This server is not set up correctly; its log says what is wrong.")
-        return
-    if not is_admitted:
-        _show_busy()
-        return
-    pages = [
-        st.Page(draw, title=title, icon=f":material/{icon}:", url_path=name, default=not name)
-        for name, draw, title, icon, _ in _STORY
-    ]
-    page = st.navigation(pages, position="hidden")
-    written = session.query() or st.query_params.to_dict()
-    menu = st.sidebar.container(key="pages", gap="xxsmall")
-    at = pages.index(page)
-    body, next_place = st.container(), st.container(key="next").empty()
-    is_linked = is_drawn = False
-
-    def link(query: dict[str, str]) -> None:  # at every run: where a fragment did not write at first, it may not
-        nonlocal is_linked
-        is_linked = True
-        with menu:  # Streamlit's own menu would drop the settings
-            for other in pages:
-                st.page_link(other, query_params=query)
-        if is_drawn:
-            link_next(query)
-        else:  # it would be pushed down by all that comes; a fragment may only write where it wrote before
-            next_place.empty()
-
-    def link_next(query: dict[str, str]) -> None:
-        if st.context.is_embedded:  # in the page of somebody else, a link back
-            address = f"./{_STORY[at][0]}?{urlencode(query)}"
-            next_place.link_button("Open in clsviz", address, icon=":material/open_in_new:", type="tertiary")
-        elif page is not pages[-1]:
-            label, icon = _STORY[at][-1], ":material/arrow_forward:"
-            next_place.page_link(pages[at + 1], label=label, icon=icon, icon_position="right", query_params=query)
-
-    session.link_pages_by(link)
-    st.session_state.tour_leads_to = pages[at + 1] if at + 1 < len(pages) else None
-    try:
-        with body:
-            page.run()
-            if page is pages[0]:
-                first_steps.show_examples(examples)
-            first_steps.show_tour_of_page(at)
-    finally:
-        if not is_linked:  # whatever happened, there is a way to the other pages
-            link(written)
-    is_drawn = True
-    link_next(session.query() or written)
-    assist.show()
-
-
-def _show_busy() -> None:
-    """That there is no room for this visitor now; it tries again by itself."""
-    title, text = words.waiting.full(server.limits().sessions or 0)
-
-    def keep_up() -> None:
-        st.title(title, anchor=False)
-        st.markdown(text)
-        if watching.is_admitted():
-            st.rerun()
-
-    redrawn.repeat(keep_up, _RETRY_SECONDS)
+def main() -> None:
+    """Draw the dashboard for a visitor."""
+    st.set_page_config(page_title="clsviz", page_icon=ICON, layout="wide")
+    st.logo(LOGO, size="large")
+    st.html(f"<style>{STYLE}</style>")
+    page = st.navigation(
+        [
+            st.Page(
+                PAGES / "norm_vs_length.py",
+                title="Norm vs length",
+                icon=":material/scatter_plot:",
+                default=True,
+            ),
+            st.Page(
+                PAGES / "where_length_lives.py",
+                title="Where length lives",
+                icon=":material/layers:",
+            ),
+            st.Page(
+                PAGES / "search.py",
+                title="Does length bend my search?",
+                icon=":material/search:",
+            ),
+            st.Page(
+                PAGES / "compare.py",
+                title="Compare models",
+                icon=":material/compare_arrows:",
+            ),
+            st.Page(
+                PAGES / "sentence.py",
+                title="Try a sentence",
+                icon=":material/edit:",
+                url_path="sentence",
+            ),
+            st.Page(
+                PAGES / "model.py",
+                title="Inside the model",
+                icon=":material/schema:",
+                url_path="model",
+            ),
+        ]
+    )
+    if public.is_too_fast():
+        st.error("You change this page more often than the server can follow. Wait a minute.")
+        st.stop()
+    typed.recall()
+    st.session_state.experiment = sidebar.show(page.url_path)
+    page.run()

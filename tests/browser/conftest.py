@@ -1,102 +1,143 @@
-"""One server and one browser for every test that visits a page."""
+"""A server with an empty store, and a browser that visits it."""
 
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect, sync_playwright
-from support.browser import note_refused
-from support.hub import Hub
-from support.hub_clients import environment
-from support.visit import launch, serve
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from clsviz import jobs
-from clsviz.sources import models
+APP = Path(__file__).parents[2] / "app.py"
 
-_WITHOUT = [
-    "ScriptStreaming",  # what is parsed while it arrives is parsed anew for every page, and else only once
-    # What Playwright turns off and a page of this machine could notice: a list of one's own replaces Playwright's.
-    *("AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades", "MediaRouter"),
-    *("OptimizationHints", "PaintHolding", "ThirdPartyStoragePartitioning"),
-]
-"""Features of Chromium."""
-
-_SCRIPTS = [
-    "--no-opt",  # no page lives so long that compiling its scripts best is worth the time, nor all of them well
-    "--invocation-count-for-maglev=20000",  # but few are run so often, as Plotly's digests of shaders are
-    *(
-        "--min-semi-space-size=64",
-        "--max-semi-space-size=64",
-        "--initial-heap-size=1024",
-    ),  # megabytes, to collect later
-]
-"""Settings of V8."""
-
-_FLAGS = [
-    "--process-per-site",
-    f"--disable-features={','.join(_WITHOUT)}",
-    "--v8-cache-options=bypassHeatCheck",  # what is compiled is kept at once, and not from the third time on
-    f"--js-flags={' '.join(_SCRIPTS)}",
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
 ]
 
-PATIENCE = 180_000
-"""Milliseconds, for whatever a busy machine makes slow; nothing waits longer than it must."""
+START_SECONDS = 120
+PATIENCE = 60_000
+"""Milliseconds that a busy machine may take for anything."""
 
-WIDE = ViewportSize(width=1400, height=1000)
+expect.set_options(timeout=PATIENCE / 2)
 
-expect.set_options(timeout=PATIENCE)
+SIZES = {"wide": (1280, 900), "phone": (390, 844)}
+
+Visit = Callable[..., Page]
 
 
 @pytest.fixture(scope="session")
-def server(hub_server: Hub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the app, with nothing measured or fetched yet."""
-    folder = tmp_path_factory.mktemp("server")
-    hub_server.behave()
-    encoders = jobs.Encoders()
-    encoders.get(models.find("minilm"))  # from now on it is known there that transformers’ classes agree
-    with serve(folder, **environment(hub_server, folder / "cache")) as address:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server that ends with the tests."""
+    yield from serve(tmp_path_factory.mktemp("server"), {})
+
+
+def serve(folder: Path, variables: dict[str, str]) -> Iterator[str]:
+    """The address of a server with variables of its environment; its log has no traceback."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    options = [f"--server.port={port}", "--server.address=127.0.0.1", "--server.headless=true"]
+    command = [sys.executable, "-m", "streamlit", "run", str(APP), *options]
+    settings = {
+        "CLSVIZ_STORE": str(folder / "store"),
+        "HF_HUB_OFFLINE": "1",
+        "HF_HOME": str(folder / "hub"),
+        **variables,
+    }
+    with open(folder / "log", "wb") as log:
+        process = subprocess.Popen(
+            command,
+            cwd=APP.parent,
+            env={**os.environ, **settings},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        address = f"http://127.0.0.1:{port}/"
+        wait_until_ready(address, process)
         yield address
-    assert "Traceback" not in (folder / "log").read_text()
+    finally:
+        process.terminate()
+        process.wait(30)
+    text = (folder / "log").read_text("utf-8")
+    assert "Traceback" not in text, text
 
 
-@pytest.fixture(scope="package")  # no longer: while it is open, no other event loop can run in its thread
+def wait_until_ready(address: str, process: "subprocess.Popen[bytes]") -> None:
+    """Wait until the server has imported what the first page takes."""
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end:
+        assert process.poll() is None, "the server has ended"
+        try:
+            with urllib.request.urlopen(f"{address}ready", timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    raise TimeoutError("the server is not ready")
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
+    """Playwright's Chromium where it is installed, else the system's."""
     with sync_playwright() as playwright:
-        browser = launch(playwright, *_FLAGS)
+        names = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")
+        system = next(filter(None, map(shutil.which, names)), None)
+        has_own = Path(playwright.chromium.executable_path).exists()
+        browser = playwright.chromium.launch(
+            executable_path=None if has_own else system, args=FLAGS, headless=True
+        )
         yield browser
         browser.close()
 
 
-@pytest.fixture(scope="package")
-def context(browser: Browser, server: str) -> Iterator[BrowserContext]:
-    """What all pages share: a cache, and with it a process that compiles the app's scripts only once.
-
-    That process lives as long as it has a page, so one stays open. With it a page opens in half the processor time.
-    """
-    context = browser.new_context(viewport=WIDE, reduced_motion="reduce")
-    context.set_default_timeout(PATIENCE)
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
-    context.new_page().goto(f"{server}_stcore/health")
-    yield context
-    context.close()
+def violations(page: Page) -> list[tuple[str, str]]:
+    """The elements that keep somebody from using the page, after the rules that they break."""
+    broken = Axe().run(page).response["violations"]
+    serious = [rule for rule in broken if rule["impact"] in ("serious", "critical")]
+    return [(rule["id"], node["html"]) for rule in serious for node in rule["nodes"]]
 
 
 @pytest.fixture
-def visit(context: BrowserContext, server: str) -> Iterator[Callable[..., Page]]:
-    """Open a page of the app; none may show an exception when the test ends, or have asked for what it may not load."""
-    pages: list[Page] = []
-    refused: list[str] = []
+def visit(browser: Browser, server: str) -> Iterator[Visit]:
+    """Open an address of the server; no page may have an error of its scripts, or ask elsewhere.
 
-    def visit(query: str = "?sample_size=1000", viewport: ViewportSize = WIDE, scheme: str = "light") -> Page:
-        pages.append(page := context.new_page())
-        note_refused(page, refused)
-        page.set_viewport_size(viewport)
-        page.emulate_media(color_scheme=scheme)
-        page.goto(server + query)
+    size: a key of SIZES; a phone has touch. scheme: light or dark.
+    """
+    errors: list[str] = []
+    addresses: set[str] = set()
+    pages: list[Page] = []
+
+    def visit(path: str = "", size: str = "wide", scheme: str = "light") -> Page:
+        width, height = SIZES[size]
+        is_phone = size == "phone"
+        page = browser.new_page(
+            viewport={"width": width, "height": height},
+            color_scheme=scheme,
+            has_touch=is_phone,
+            is_mobile=is_phone,
+        )
+        page.set_default_timeout(PATIENCE)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("request", lambda request: addresses.add(request.url))
+        pages.append(page)
+        page.goto(server + path)
         return page
 
     yield visit
     for page in pages:
-        if not page.is_closed():
-            assert page.locator("[data-testid=stException]").count() == 0
-            page.close()
-    assert refused == []
+        page.close()
+    assert errors == []
+    ours = (server, server.replace("http:", "ws:"), "blob:", "data:")
+    assert [address for address in addresses if not address.startswith(ours)] == []

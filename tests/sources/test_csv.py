@@ -1,125 +1,164 @@
+"""Tables with fields between delimiters, as programs and people write them."""
+
 import csv
 import io
-import random
-from pathlib import Path
+import re
+from collections import Counter
 
 import pytest
-from support.files import put, read, read_file, rows_as_csv
+from hypothesis import given
+from hypothesis import strategies as st
 
-from clsviz.errors import CorpusError
-from clsviz.sources.tables import open_table
+from clsviz.errors import CorpusError, SettingError
+from clsviz.sources.csv_records import Records, find_layout
 
+from .conftest import Read, texts
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_the_delimiter_of_a_csv_is_found(tmp_path: Path, delimiter: str) -> None:
-    rows = [["id", "label", "text"], *([str(n), "a", f"Well; text, with | and\ttab, {n}"] for n in range(50))]
-    table = open_table(put(tmp_path / "a.csv", rows_as_csv(rows, delimiter=delimiter)))
-    assert table.columns == ("text", "label")
-    assert read(table) == [" ".join(row[2].split()) for row in rows[1:]]
+UNQUOTED = [f"{n},text number {n}" for n in range(1000)]
+QUOTED = [f'"{n}","text number {n}, at ease"' for n in range(1000)]
 
 
-def test_a_header_of_several_delimiters_is_decided_by_the_rows(tmp_path: Path) -> None:
-    rows = [["id", "text, as it was"], *([str(n), f"A sentence {n}"] for n in range(30))]
-    assert read_file(put(tmp_path / "a.csv", rows_as_csv(rows, delimiter=";"))) == [row[1] for row in rows[1:]]
-    odd = b"a,b;c|d\n"  # nothing to decide by: the comma
-    assert open_table(put(tmp_path / "b.csv", odd + b"Word,words\n")).columns == ("b;c|d", "a")
+FOURS = ["one; two, yes", "four; five, no"]
 
 
-def test_quotes_and_line_breaks_in_fields_at_the_borders_of_blocks(tmp_path: Path) -> None:
-    draw = random.Random(0)
-    rows = [[str(n), "".join(draw.choices('ab c",\n\r', k=draw.randint(1, 60)))] for n in range(2000)]
-    content = rows_as_csv([["id", "text"], ["0", "Letters"], *rows])
-    expected = [" ".join(row["text"].split()) for row in csv.DictReader(io.StringIO(content.decode(), newline=""))]
-    assert read_file(put(tmp_path / "a.csv", content), row_bytes=256) == [text for text in expected if text]
+def lines_of(text: str) -> list[str]:
+    return list(io.StringIO(text, newline=""))
 
 
-@pytest.mark.parametrize("place", [3, 20_000])
-@pytest.mark.parametrize(("row", "fields"), [("8,A,B", "3 fields"), ("8", "1 field")])
-def test_a_row_of_another_number_of_fields_is_named(tmp_path: Path, place: int, row: str, fields: str) -> None:
-    lines = ["id,text", *(f"{n},A sentence." for n in range(2, 30_000))]
-    lines[place - 1] = row
-    path = put(tmp_path / "a.csv", "\n".join(lines).encode())
-    with pytest.raises(CorpusError, match=rf"Row {place:,} of a\.csv has {fields}, its header 2\. Fix"):
-        read_file(path)
-
-
-@pytest.mark.parametrize("column", ["text", "label"])
-@pytest.mark.parametrize("n_more", [0, 5])
-def test_a_quote_that_is_never_closed_is_named(tmp_path: Path, column: str, n_more: int) -> None:
-    """Without it, the rest of the file would silently be one text."""
-    content = "\n".join(["text,label", "One,good", 'Two,"bad', *["Three,good"] * n_more])
-    with pytest.raises(CorpusError, match=r"Row 3 of a\.csv opens a quote"):
-        read_file(put(tmp_path / "a.csv", content.encode()), column)
-
-
-def test_a_quote_that_swallows_a_large_file_is_explained(tmp_path: Path) -> None:
-    content = 'text,label\n"One,good\n' + "Two,bad\n" * 2_000_000
-    with pytest.raises(CorpusError, match=r"a\.csv has a row of over 4 MB.*quote"):
-        read_file(put(tmp_path / "a.csv", content.encode()))
-
-
-def test_names_of_columns_are_made_unique(tmp_path: Path) -> None:
-    header = ["text", "text", "", " ", "text (2)", "text", "column 3", "two\nlines"]
-    table = open_table(put(tmp_path / "a.csv", rows_as_csv([header, list("abcdefgh")])))
-    expected = ["text", "text (2)", "column 3", "column 4", "text (2) (2)", "text (3)", "column 3 (2)", "two lines"]
-    assert list(table.columns) == expected
-    assert [read(table, column) for column in expected] == [[letter] for letter in "abcdefgh"]
-
-
-def test_quotes_in_a_tsv_that_was_written_without_quoting_are_characters(tmp_path: Path) -> None:
-    texts = ['"Hello" she said', 'He said "no"', '"', '"Whole"']
-    content = "\n".join(["id\ttext", *(f"{n}\t{text}" for n, text in enumerate(texts))])
-    assert read_file(put(tmp_path / "a.tsv", content.encode())) == texts
-
-
-def test_a_tsv_that_was_written_with_quoting_is_read_with_it(tmp_path: Path) -> None:
-    texts = ['"Hello" she said', "A\ttab", "Two\nlines", '"Whole"']
-    content = rows_as_csv([["id", "text"], *enumerate(texts)], delimiter="\t")
-    assert read_file(put(tmp_path / "a.tsv", content)) == [" ".join(text.split()) for text in texts]
-    content = rows_as_csv([["text"], ["Two\nlines"]], delimiter="\t")
-    assert read_file(put(tmp_path / "b.tsv", content)) == ["Two lines"]
-
-
-@pytest.mark.parametrize("size", [400_000, 4_000_000])
-def test_a_header_of_commas_is_refused_before_its_columns_are_built(tmp_path: Path, size: int) -> None:
-    path = tmp_path / "commas.csv"
-    path.write_text("," * size + "\n")
-    with pytest.raises(CorpusError, match="columns"):
-        open_table(path)
+def table(lines: list[str], changes: dict[int, str], header: str = "id,text") -> str:
+    return "\n".join([header, *(changes.get(n, line) for n, line in enumerate(lines))])
 
 
 @pytest.mark.parametrize(
-    "above", [["Export of 12.03.2024,,"], ["Export,,", ",,"], ["", ",,"], ['"Two\nlines",,', ",,"]]
+    ("changes", "n_unclosed"),
+    [
+        ({500: '500,"an odd mark'}, 1),
+        ({500: '500,"an odd mark', 700: '700,"another'}, 2),
+        ({500: '500,"an odd mark', 700: '700,another"'}, 1),
+        ({999: '999,"an odd mark'}, 1),
+        ({500: '500,an "odd mark', 501: '501,5" wide', 502: '502,"x" and "y"'}, 0),
+    ],
 )
-def test_what_a_spreadsheet_has_above_the_header_is_no_text(tmp_path: Path, above: list[str]) -> None:
-    rows = [*above, "id,remark,price 1", "1,A cat sat.,2", ",,", '2,"Dogs ran,\nand hid.",3']
-    table = open_table(put(tmp_path / "a.csv", "\n".join(rows).encode()))
-    assert table.columns == ("remark",)
-    assert read(table) == ["A cat sat.", "Dogs ran, and hid."]
-    assert [value or None for cells in table.cells("id") for value in cells] == ["1", None, "2"]
+def test_marks_that_nothing_closes_swallow_no_rows(
+    read: Read, changes: dict[int, str], n_unclosed: int
+) -> None:
+    corpus = read("a.csv", table(UNQUOTED, changes))
+    rows = [changes.get(n, line).split(",")[1] for n, line in enumerate(UNQUOTED)]
+    assert texts(corpus) == rows
+    assert [caveat[-2] for caveat in corpus.reading.caveats] == [str(n_unclosed)] * (n_unclosed > 0)
 
 
-@pytest.mark.parametrize("rows", [["text,,", "A cat sat.,1,x"], ["text,", "A cat sat.,"], ["text", "A cat sat."]])
-def test_a_header_that_names_one_column_only_is_one(tmp_path: Path, rows: list[str]) -> None:
-    table = open_table(put(tmp_path / "a.csv", "\n".join(rows).encode()))
-    assert table.columns[0] == "text"
-    assert read(table, "text") == ["A cat sat."]
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ('"500","not closed', '"not closed'),
+        ('"500",not opened"', 'not opened"'),
+        ('"500","he said "no" and left, to me"', 'he said "no" and left, to me'),
+        ('"500","he said ""no"",\nand left"', 'he said "no",\nand left'),
+        ('"500","all ""in marks"""', 'all "in marks"'),
+        ('"500","an \\"odd\\" mark"', 'an "odd" mark'),
+    ],
+)
+def test_one_odd_field_in_a_quoted_table_stays_in_its_row(read: Read, line: str, text: str) -> None:
+    rows = texts(read("a.csv", table(QUOTED, {500: line}, '"id","text"')))
+    assert len(rows) == 1000
+    assert rows[499:502] == ["text number 499, at ease", text, "text number 501, at ease"]
 
 
-def test_a_title_as_narrow_as_itself_is_found_to_be_the_mistake(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match=r"Row 2 of a\.csv has 2 fields, its header 1\..* Or is there a title above"):
-        read_file(put(tmp_path / "a.csv", b"Export\nid,text\n1,A cat sat.\n"))
+def test_two_lines_that_may_be_one_text_are_doubtful(read: Read) -> None:
+    corpus = read("a.csv", table(UNQUOTED, {500: '500,"an odd mark', 501: '501,another"'}))
+    assert len(texts(corpus)) == 999
+    assert corpus.reading.caveats[0].endswith("is a mark missing? 1.")
 
 
-@pytest.mark.parametrize(("said", "delimiter"), [("sep=;", ";"), ('"sep=\t"', "\t"), ("SEP=,", ",")])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_the_line_that_tells_excel_the_delimiter_is_no_row(tmp_path: Path, said: str, delimiter: str, end: str) -> None:
-    rows = [said, *(delimiter.join(row) for row in (["id", "note"], ["1", "A cat, it sat"], ["2", "Dogs ran."]))]
-    if delimiter == ",":
-        rows[2] = '1,"A cat, it sat"'
-    table = open_table(put(tmp_path / "a.csv", end.join(rows).encode()))
-    assert table.columns == ("note",)
-    assert read(table) == ["A cat, it sat", "Dogs ran."]
-    rows.append(delimiter.join(["3", "One", "more"]))
-    with pytest.raises(CorpusError, match=r"Row 5 of b\.csv has 3 fields, its header 2\."):
-        read_file(put(tmp_path / "b.csv", end.join(rows).encode()))
+fields = st.text(st.characters(codec="utf-8"), max_size=8)
+
+
+@given(
+    st.lists(st.tuples(fields, fields), min_size=1),
+    st.sampled_from(",;\t|"),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+)
+def test_tables_written_by_pythons_csv_come_back(
+    rows: list[tuple[str, str]], mark: str, end: str
+) -> None:
+    file = io.StringIO()
+    csv.writer(file, delimiter=mark, lineterminator=end, quoting=csv.QUOTE_ALL).writerows(rows)
+    doubts: Counter[str] = Counter()
+    records = Records(lines_of(file.getvalue()), mark, 0, doubts)
+    assert list(records) == [list(row) for row in rows if "".join(row).strip()]
+    assert not doubts.total()
+
+
+@given(st.text(st.sampled_from('ab,"\n'), max_size=60))
+def test_no_letter_of_any_text_is_lost(text: str) -> None:
+    records = Records(lines_of(text), ",", 2, Counter())
+    letters = re.findall("[ab]", text)
+    assert re.findall("[ab]", "".join(map("".join, records))) == letters
+
+
+@pytest.mark.parametrize(
+    ("content", "column", "rows"),
+    [
+        ("id;text\n1;one, two, three\n2;four", "text", ["one, two, three", "four"]),
+        ("id\ttext\n1\tone, two\n2\tfour", "text", ["one, two", "four"]),
+        ("sep=|\nid|text\n1|one, two", "text", ["one, two"]),
+        ("Report of May\n\nid,text\n1,one two\n2,four", "text", ["one two", "four"]),
+        (
+            "text\none, two\nfour\nfive, six, seven",
+            "text",
+            ["one, two", "four", "five, six, seven"],
+        ),
+        ("id,text\n1,one, two\n\n2,four", "text", ["one, two", "four"]),
+        (",text\r\n1,one \r\n2,four\r\n", "text", ["one ", "four"]),
+        ("id,text\r1,one\r2,four", "text", ["one", "four"]),
+        ("id,text\r1,one\r2,four\n", "text", ["one", "four"]),
+        ("id,text\r1,one\r\n2,two\n3,three\r", "text", ["one", "two", "three"]),
+        ('id,text\r1,"o\rne"\r2,"o\nne\r\n"\n', "text", ["o\rne", "o\nne\r\n"]),
+        ('id, text\n1, "one; two, yes"\n2, "four; five, no"', "text", FOURS),
+        ('id, text\n1, "one"\n2, "four"', "text", ["one", "four"]),
+        ('id,text\n1,"\\"so\\", he said"\n2,"a\n\\"b\\""', "text", ['"so", he said', 'a\n"b"']),
+        ("id,text\n1,o\0ne\n2,four", "text", ["o\0ne", "four"]),
+        ("text,text\none,x\ntwo,y", "text", ["one", "two"]),
+    ],
+)
+def test_layouts_of_people_are_read(read: Read, content: str, column: str, rows: list[str]) -> None:
+    corpus = read("a.csv", content)
+    assert (corpus.reading.column, texts(corpus)) == (column, rows)
+
+
+def test_rows_of_other_widths_are_counted(read: Read) -> None:
+    corpus = read("a.csv", "id,text\n1,one\n2\n3,four, five\n4,six")
+    assert texts(corpus) == ["one", "four, five", "six"]
+    assert [caveat[-3:] for caveat in corpus.reading.caveats] == [" 1.", " 2."]
+
+
+def test_a_column_of_labels_does_not_win_by_its_name(read: Read) -> None:
+    rows = [f"GUM_{n // 5},note {n} about it" for n in range(20)]
+    assert read("a.csv", "\n".join(["document,notes", *rows])).reading.column == "notes"
+    labels = "\n".join(["document,n", *(f"GUM_{n // 5},{n}" for n in range(20))])
+    with pytest.raises(CorpusError, match="“document” holds “GUM_0”"):
+        read("b.csv", labels)
+    assert len(texts(read("b.csv", labels, column="document"))) == 20
+
+
+def test_a_column_that_begins_empty_is_taken(read: Read) -> None:
+    content = "note,reply\n" + "x,\n" * 5000 + "x,hello there\n"
+    for settings in ({}, {"column": "reply"}):
+        assert texts(read("late.csv", content, **settings)) == ["hello there"]
+
+
+def test_other_columns_come_along_and_are_named(read: Read) -> None:
+    corpus = read("a.csv", "id,title,text\n1,One,hello\n2,Two," + "word " * 250)
+    assert corpus.reading.columns == ("title",)
+    assert corpus.reading.caveats == (
+        "The column “text” is a guess: set column to “title” for other texts.",
+    )
+    assert corpus.table.column_names == ["sentence", "id", "title"]
+    with pytest.raises(SettingError, match="nope"):
+        read("a.csv", "id,text\n1,hello\n", column="nope")
+
+
+def test_names_of_columns_are_unique() -> None:
+    layout = find_layout(["a,,a,a"])
+    assert layout.header == ("a", "column 2", "a (2)", "a (3)")

@@ -1,149 +1,204 @@
-"""Which queries search for which texts."""
-
+import json
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 import pytest
-from support.datasets import publish
-from support.hub import Hub
 
-from clsviz.errors import CorpusError, UnsearchableError
-from clsviz.experiment import Selection
-from clsviz.progress import Progress
-from clsviz.settings import Task
-from clsviz.sources.searches import Searches, find_searches
-from clsviz.sources.shipped import summaries
+from clsviz.errors import ClsvizError
+from clsviz.experiment import Experiment
+from clsviz.sources import searches
+from clsviz.sources.searches import Searches, id_of
 
-N = 120
-
-
-def searched(path: Path, **settings: object) -> Searches:
-    return find_searches(Selection(str(path)), path.parent, Progress(), **settings)
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
-    path = tmp_path / "table.csv"
-    rows = [(f"d{i}", f"Title {i}", f"Text {i} says this. It also says that {i} is a number.") for i in range(N)]
-    pd.DataFrame(rows, columns=["id", "title", "text"]).to_csv(path, index=False)
-    return path
+IDS = {
+    "zero": (["0", "0.0", "00", " 0 "], "0"),
+    "large in exponents": (["1e+16", "10000000000000000", "10000000000000000.0"], "1" + "0" * 16),
+    "long": (["12345678901234567890123456789012"], "12345678901234567890123456789012"),
+    "text": (["doc-1"], "doc-1"),
+    "part of a number": (["0.5"], "0.5"),
+    "hash": (["12e5"], "12e5"),
+}
 
 
-def test_titles_search_for_their_texts(table: Path) -> None:
-    found = searched(table)
-    assert (found.task, found.titles) == (Task.TITLES, "title")
-    assert found.queries[3] == "Title 3"
-    assert [found.texts[place] for place in found.right[3]] == ["Text 3 says this. It also says that 3 is a number."]
-    assert searched(table, titles="id").queries[3] == "d3"
-    with pytest.raises(CorpusError, match="no column “nothing”"):
-        searched(table, titles="nothing")
+@pytest.mark.parametrize("name", IDS)
+def test_whole_numbers_are_alike_and_everything_else_is_text(name: str) -> None:
+    spellings, expected = IDS[name]
+    assert {id_of(spelling) for spelling in spellings} == {expected}
 
 
-def test_titles_of_a_dataset_on_the_hub_search_for_their_texts(hub: Hub, tmp_path: Path) -> None:
-    texts = [f"Text {i} says this. It also says that {i} is a number." for i in range(N)]
-    table = pa.table({"title": [f"Title {i}" for i in range(N)], "text": texts, "id": [f"d{i}" for i in range(N)]})
-    publish(hub, "people/pages", tmp_path / "own", table)
-    found = find_searches(Selection("people/pages"), tmp_path, Progress())
-    assert (found.task, found.titles, len(found.texts)) == (Task.TITLES, "title", N)
-    for query, (right,) in zip(found.queries, found.right, strict=True):
-        assert found.texts[right].startswith(query.replace("Title", "Text") + " ")
-    judged = tmp_path / "judged.csv"
-    pd.DataFrame({"query": [f"About {i}" for i in range(N)], "ids": [f"d{i}" for i in range(N)]}).to_csv(judged)
-    found = find_searches(Selection("people/pages"), tmp_path, Progress(), judged=judged)
-    assert {found.texts[right] for (right,) in found.right[:3]} == {*texts[:3]}
+def find(frame: pd.DataFrame, folder: Path, judged: pd.DataFrame | None = None, **options):
+    """The searches of two tables in files."""
+    path = folder / "texts.csv"
+    frame.to_csv(path, index=False)
+    if judged is not None:
+        options["judged"] = folder / "judged.csv"
+        judged.to_csv(options["judged"], index=False)
+    names = ("sample_size", "seed", "column", "segmentation")
+    settings = {name: options.pop(name) for name in names if name in options}
+    experiment = Experiment(corpus=str(path), **{"sample_size": "all", **settings})
+    return searches.find(experiment, folder, **options)
 
 
-def test_copies_of_a_text_are_right(tmp_path: Path) -> None:
-    path = tmp_path / "copies.csv"
-    rows = [(f"title {i // 2}", f"The text number {i % 200} is here.") for i in range(300)]
-    pd.DataFrame(rows, columns=["title", "text"]).to_csv(path, index=False)
-    found = searched(path)
-    assert len(found.queries) == len(found.texts) == 300
-    assert found.right[:2] == [[0, 200], [1, 201]]
-    judged = tmp_path / "judged.csv"
-    pd.DataFrame(rows, columns=["query", "text"]).to_csv(judged, index=False)
-    found = searched(path, judged=judged)
-    assert len(found.queries) == 150  # a query with several right texts is one search
-    assert found.right[0] == [0, 1, 200, 201]
+def texts_of(made: Searches) -> list[str]:
+    return made.texts.table["sentence"].to_pylist()
 
 
-def test_halves_are_cut_at_the_boundary_nearest_the_middle(tmp_path: Path) -> None:
-    path = tmp_path / "halves.csv"
-    texts = [f"Short one {i}. A much longer second sentence follows it here. The last is {i}." for i in range(N)]
-    pd.DataFrame({"text": [*texts, "Only one sentence.", "Only one sentence again."]}).to_csv(path, index=False)
-    found = searched(path)
-    assert found.task is Task.HALVES
-    assert len(found.texts) == N
-    assert found.queries[5] == "Short one 5. A much longer second sentence follows it here."
-    assert found.texts[found.right[5][0]] == "The last is 5."
+def queries_of(made: Searches) -> list[str]:
+    return made.queries.table["sentence"].to_pylist()
 
 
-def test_sentences_of_a_book_search_for_what_was_around_them(tmp_path: Path) -> None:
-    path = tmp_path / "book.txt"
-    sentences = [f"This is sentence number {i} of the book." for i in range(1000)]
-    path.write_text("\n".join(sentences))
-    found = searched(path)
-    assert found.task is Task.INVERSE_CLOZE
-    windows = []
-    for query, (place,) in zip(found.queries, found.right, strict=True):
-        numbers = [int(word) for word in f"{query} {found.texts[place]}".split() if word.isdecimal()]
-        assert sorted(numbers) == [*range(min(numbers), max(numbers) + 1)]
-        windows.append(sorted(numbers))
-    assert {len(window) for window in windows} == {2, 3, 5, 9}
-    joined = [number for window in windows for number in window]
-    assert joined == [*range(len(joined))]  # windows follow each other and have nothing in common
-    assert len(joined) > 990
-    assert searched(path, seed=1).queries != found.queries == searched(path).queries
+def right_of(made: Searches, place: int) -> list[str]:
+    return [texts_of(made)[text] for text in made.right[place]]
 
 
-@pytest.mark.parametrize("kind", ["ids", "text"])
-def test_judged_searches_name_right_texts(table: Path, kind: str) -> None:
-    texts = pd.read_csv(table)["text"]
-    right = [f"d{i} d{(i + 1) % N} unknown" for i in range(N)] if kind == "ids" else texts
-    path = table.with_name("searches.csv")
-    pd.DataFrame({"query": [f"What is {i}?" for i in range(N)], kind: right}).to_csv(path, index=False)
-    found = searched(table, judged=path)
-    assert found.task is Task.JUDGED
-    assert found.queries[7] == "What is 7?"
-    assert found.right[7] == ([7, 8] if kind == "ids" else [7])
+def table(n: int = 40) -> pd.DataFrame:
+    """Rows with an id, a title and a text."""
+    rows = range(n)
+    texts = [f"The text of number {row} is here." for row in rows]
+    return pd.DataFrame({"id": rows, "title": [f"Title {row}" for row in rows], "text": texts})
 
 
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        ({"query": ["a b"], "answer": ["c d"]}, "must have a column query, and one named text or ids"),
-        ({"query": ["a b"], "text": ["not there at all"]}, "The text in row 1 of searches.csv is not in table.csv"),
-        ({"query": ["a b"], "ids": ["d1"]}, "Only 1 search can be made of these texts, and 100 are needed"),
-    ],
-)
-def test_searches_that_cannot_be_used_are_told(table: Path, columns: dict[str, list[str]], message: str) -> None:
-    path = table.with_name("searches.csv")
-    pd.DataFrame(columns).to_csv(path, index=False)
-    with pytest.raises((CorpusError, UnsearchableError), match=message):
-        searched(table, judged=path)
+def test_titles_search_for_their_texts(tmp_path: Path) -> None:
+    made = find(table(), tmp_path)
+    assert made.task == "titles"
+    assert queries_of(made)[7] == "Title 7"
+    assert right_of(made, 7) == ["The text of number 7 is here."]
 
 
-def test_what_has_no_searches_says_why(tmp_path: Path) -> None:
-    with pytest.raises(UnsearchableError, match="Only 6 of these texts have two sentences"):
-        find_searches(Selection("python-docs"), tmp_path, Progress())
-    words = tmp_path / "words.txt"
-    words.write_text("\n".join(f"word{i}" for i in range(2000)))
-    with pytest.raises(UnsearchableError, match=r"single words|Only \d+ search"):
-        searched(words)
+def test_equal_titles_are_one_search_with_all_their_texts(tmp_path: Path) -> None:
+    frame = table(80)
+    frame.loc[40:, "title"] = [f"  title   {row} " for row in range(40)]
+    made = find(frame, tmp_path)
+    assert len(made.right) == 40
+    assert right_of(made, 3) == [frame["text"][3], frame["text"][43]]
 
 
-def test_of_more_texts_so_many_are_drawn(table: Path) -> None:
-    found = searched(table, most_texts=110)
-    assert len(found.texts) == len(found.queries) == 110
-    for query, (place,) in zip(found.queries, found.right, strict=True):
-        assert found.texts[place].startswith(f"Text {query.split()[1]} says")
+def test_copies_of_a_right_text_are_right(tmp_path: Path) -> None:
+    frame = table()
+    frame.loc[1, "text"] = frame.loc[0, "text"]
+    assert list(find(frame, tmp_path).right[0]) == [0, 1]
 
 
-def test_python_api_is_what_the_docstrings_say(tmp_path: Path) -> None:
-    found = find_searches(Selection("python-api"), tmp_path, Progress())
-    assert (found.task, len(found.texts), len(found.queries)) == (Task.TITLES, 2328, 2328)
-    assert found.corpus.fingerprint == "6b41fb575a75985d7731cf3c5c93ee2bc64c1abfde03592a14088bd21aff0e6c"
-    module = tmp_path / "module.py"
-    module.write_text('"""Do this and that now.\n\n  What follows has eight words\n\nor even more.\n"""\n')
-    assert [*summaries([str(module)])] == [("Do this and that now.", "What follows has eight words or even more.")]
+def test_rows_without_title_or_text_are_counted(tmp_path: Path) -> None:
+    frame = table()
+    frame.loc[[3, 4], "title"] = [" ", None]
+    frame.loc[5, "text"] = ""
+    made = find(frame, tmp_path)
+    assert len(texts_of(made)) == 37
+    assert "Rows without a title, which are left out: 2." in made.caveats
+    assert "Rows without text, which are left out: 1." in made.caveats
+
+
+def test_every_text_with_a_right_id_is_right_and_the_rest_is_counted(tmp_path: Path) -> None:
+    frame = table(80)
+    frame["id"] = [row % 40 for row in range(80)]
+    queries = [f"Query {row}" for row in range(40)]
+    judged = pd.DataFrame({"query": queries, "ids": [f"{row}.0" for row in range(40)]})
+    judged.loc[0, "ids"] = "0 1 999"
+    judged.loc[len(judged)] = ["Nobody", "999 998"]
+    made = find(frame, tmp_path, judged)
+    assert [list(right) for right in made.right[:3]] == [[0, 1, 40, 41], [1, 41], [2, 42]]
+    assert (made.n_unknown_ids, made.n_without_text, len(made.right)) == (2, 1, 40)
+
+
+def test_right_texts_may_be_named_themselves(tmp_path: Path) -> None:
+    frame = table()
+    judged = pd.DataFrame({"query": [f"Query {n}" for n in range(40)], "text": frame["text"]})
+    judged["text"] = judged["text"].str.replace(" ", "  ").str.upper()
+    made = find(frame, tmp_path, judged)
+    assert [list(right) for right in made.right] == [[place] for place in range(40)]
+
+
+def test_first_halves_search_second_halves(tmp_path: Path) -> None:
+    frame = table()[["text"]]
+    frame["text"] = [f"One {row} is. Two is it. {'Three ' * 9}end {row}." for row in range(40)]
+    made = find(frame, tmp_path)
+    assert made.task == "halves"
+    assert queries_of(made)[2] == "One 2 is. Two is it."
+    assert right_of(made, 2) == ["Three " * 9 + "end 2."]
+
+
+def test_sentences_of_a_book_search_for_their_neighbours(tmp_path: Path) -> None:
+    sentences = [f"Here is sentence number {n}." for n in range(300)]
+    (tmp_path / "book.txt").write_text("\n".join(sentences))
+    experiment = Experiment(corpus=str(tmp_path / "book.txt"), sample_size="all", seed=3)
+    made = searches.find(experiment, tmp_path)
+    assert made.task == "cloze"
+    for place, query in enumerate(queries_of(made)):
+        (window,) = right_of(made, place)
+        numbers = sorted(
+            int(piece.rsplit(maxsplit=1)[-1]) for piece in f"{window} {query}".split(".")[:-1]
+        )
+        assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+        assert query not in window
+
+
+def test_of_many_texts_the_seed_draws_some_and_their_searches(tmp_path: Path) -> None:
+    frame = table(200)
+    made = find(frame, tmp_path, sample_size=50, seed=1)
+    assert len(texts_of(made)) == len(made.right) == 50
+    assert [right_of(made, place) for place in range(50)] == [
+        [f"The text of number {title.split()[1]} is here."] for title in queries_of(made)
+    ]
+    assert "50 of 200 texts are searched, drawn by the seed." in made.caveats
+    assert texts_of(made) != texts_of(find(frame, tmp_path, sample_size=50, seed=2))
+
+
+def test_any_column_may_hold_the_titles(tmp_path: Path) -> None:
+    frame = table().rename(columns={"title": "Betreff"})
+    frame["Betreff"] += " lang" * 400
+    wide = frame.assign(**{f"other{n}": "x" for n in range(12)})
+    assert (
+        find(wide[[*wide.columns[::-1]]], tmp_path, titles="Betreff", column="text").task
+        == "titles"
+    )
+
+
+def refused(name: str, folder: Path) -> Searches:
+    frame = table()
+    judged = pd.DataFrame({"query": [f"Query {n}" for n in range(40)], "ids": frame["id"]})
+    match name:
+        case "29 searches":
+            return find(table(29), folder)
+        case "empty titles":
+            return find(frame.assign(title=""), folder)
+        case "no such titles":
+            return find(frame, folder, titles="heading")
+        case "titles of halves":
+            return find(frame, folder, titles="title", task="halves")
+        case "task of judged searches":
+            return find(frame, folder, judged, task="titles")
+        case "unknown task":
+            return find(frame, folder, task="riddles")
+        case "no ids in the corpus":
+            return find(frame.drop(columns="id"), folder, judged)
+        case "ids of another corpus":
+            return find(frame, folder, judged.assign(ids=[f"x{n}" for n in range(40)]))
+        case "ids are lists":
+            path = folder / "judged.jsonl"
+            rows = [{"query": f"Query {n}", "ids": [n]} for n in range(40)]
+            path.write_text("\n".join(map(json.dumps, rows)))
+            return find(frame, folder) and searches.find(
+                Experiment(corpus=str(folder / "texts.csv")), folder, judged=path
+            )
+        case _:
+            return find(frame, folder, judged.drop(columns="ids"))
+
+
+REFUSED = {
+    "29 searches": "Only 29 different searches",
+    "empty titles": "All titles in column “title” of “texts.csv” are empty",
+    "no such titles": "no column “heading”",
+    "titles of halves": "takes no titles",
+    "task of judged searches": "Leave task",
+    "unknown task": "“riddles”",
+    "no ids in the corpus": "no column “id”",
+    "ids of another corpus": "None of the texts",
+    "ids are lists": "ids in row 1 of “judged.jsonl” are lists",
+    "no ids in the file": "lacks a column",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_error_names_its_cause(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ClsvizError, match=REFUSED[name]):
+        refused(name, tmp_path)

@@ -1,94 +1,90 @@
-"""Lengths by unit; norm given length, and length given norm."""
-
 import numpy as np
+import pandas as pd
 import pytest
-from support.lines import sample
+from scipy import stats
 
-from clsviz.settings import Unit
-from clsviz.statistics.lengths import bins, lengths_in, percentile_at_length, slices
-
-SENTENCES = ["One, two.", " a\tb \n c ", "Übergröße", ""]
-N_TOKENS = np.array([5, 3, 4, 0], np.int32)
+from clsviz.errors import Undefined
+from clsviz.statistics.lengths import bands, extremes, percentile, spread
 
 
-@pytest.mark.parametrize(
-    ("unit", "expected"),
-    [(Unit.TOKENS, [5, 3, 4, 0]), (Unit.WORDS, [2, 3, 1, 0]), (Unit.CHARACTERS, [9, 9, 9, 0])],
-)
-def test_lengths_are_in_the_unit_that_was_asked(unit: Unit, expected: list[int]) -> None:
-    found = lengths_in(unit, SENTENCES, N_TOKENS)
-    assert found.tolist() == expected
-    assert found.dtype == np.int32
+def test_spread_compares_the_standard_deviations_of_the_outer_fifths(sample):
+    x, y, clusters = sample(1000)
+    low, high = np.quantile(x, [0.2, 0.8])
+    found = spread(x, y, clusters)
+    assert np.isclose(found.ratio, y[x <= low].std(ddof=1) / y[x >= high].std(ddof=1))
+    assert found.interval[1] < 1
+    assert not found.is_by_slope
 
 
-def test_bins_hold_the_quartiles_of_their_lengths() -> None:
-    lengths, norms = sample(3000)
-    table = bins(lengths, norms)
-    assert len(table) <= 16
-    assert table["n"].sum() == 3000
-    row = table[(table["first"] <= 22) & (table["last"] >= 22)].iloc[0]
-    inside = norms[(lengths >= row["first"]) & (lengths <= row["last"])]
-    np.testing.assert_allclose(
-        [row["lower"], row["median"], row["upper"]], np.quantile(inside.astype(float), [0.25, 0.5, 0.75])
-    )
-    assert row["n"] == len(inside)
-    assert row["length"] == pytest.approx(lengths[(lengths >= row["first"]) & (lengths <= row["last"])].mean())
-    assert (table["first"].to_numpy()[1:] == table["last"].to_numpy()[:-1] + 1).all()
+def test_spread_interval_is_by_ratios_without_each_cluster(sample):
+    x, y, clusters = sample(400, n_clusters=120)
+    ends = [x <= np.quantile(x, 0.2), x >= np.quantile(x, 0.8)]
+    ratios = []
+    for cluster in np.unique(clusters[ends[0] | ends[1]]):
+        short, long = (y[end & (clusters != cluster)].std(ddof=1) for end in ends)
+        ratios.append(np.log(short / long))
+    n, squares = len(ratios), (ratios - np.mean(ratios)) ** 2
+    degrees = 2 * squares.sum() ** 2 / ((squares - squares.mean()) ** 2).sum()
+    margin = stats.t.ppf(0.975, min(degrees, n - 2)) * np.sqrt((n - 1) / n * squares.sum())
+    found = spread(x, y, clusters)
+    assert np.allclose(np.log(found.interval), np.log(found.ratio) + np.array([-margin, margin]))
 
 
-def test_bins_with_too_few_sentences_are_left_out() -> None:
-    table = bins([3] * 10 + [4] * 2, [7.0] * 12)
-    assert table["first"].tolist() == [3]
-    assert bins([], []).empty
+def test_a_steep_line_is_named_as_what_makes_the_spread(sample):
+    x, y, clusters = sample()
+    assert spread(x, y - x, clusters).is_by_slope
+    assert spread(np.where(x < 20, 5, x), y - x, clusters).is_by_slope
+    assert not spread(np.where(x < 20, 5, x), y, clusters).is_by_slope
 
 
-def test_slices_hold_the_lengths_at_their_norms() -> None:
-    lengths, norms = sample(10_000)
-    table = slices(lengths, norms)
-    assert table["n"].tolist() == [100, 400, 2000, 5000, 2000, 400, 100]
-    lowest = lengths[np.argsort(norms)[:100]]
-    first = table.iloc[0]
-    np.testing.assert_allclose(
-        [first["lower"], first["median"], first["upper"]], np.quantile(lowest, [0.05, 0.5, 0.95])
-    )
-    assert first["highest"] == np.sort(norms)[99]
-    assert (table["highest"].to_numpy()[:-1] <= table["lowest"].to_numpy()[1:]).all()
+def test_spread_that_one_sentence_makes_is_unbounded():
+    x, y = np.arange(200.0), np.where(np.arange(200) < 190, 7.0, 8.0)
+    y[0] = 9
+    assert spread(x, y, np.arange(200)).interval == (0, np.inf)
 
 
-@pytest.mark.parametrize(("n", "rows"), [(1, 1), (39, 1), (60, 3), (500, 5), (1000, 7)])
-def test_small_tails_join_their_neighbours(n: int, rows: int) -> None:
-    table = slices(*sample(n))
-    assert len(table) == rows
-    assert table["n"].sum() == n
+def test_fifths_without_differences_have_no_spread(sample):
+    x, y, clusters = sample()
+    with pytest.raises(Undefined, match="length, 5"):
+        spread(np.where(clusters < 180, 5, x), y, clusters)
+    for same in (x <= 20, x >= 40):
+        with pytest.raises(Undefined, match="norms"):
+            spread(x, np.where(same, 7, y), clusters)
 
 
-@pytest.mark.parametrize(
-    ("norms", "counts"),
-    [
-        (np.arange(1000) // 25, [25, 25, 200, 500, 200, 25, 25]),
-        (np.repeat([1, 2, 3], [300, 400, 300]), [300, 400, 300]),
-        (np.repeat([1, 2, 3], [3, 994, 3]), [1000]),  # too few are at either end
-        (np.repeat([1, 2], [400, 600]), [400, 600]),
-        (np.full(300, 7), [300]),
-    ],
-)
-def test_the_same_norms_are_in_the_same_slice(norms: np.ndarray, counts: list[int]) -> None:
-    mixed = np.random.default_rng(0).permutation(norms)
-    table = slices(np.arange(len(norms)), mixed)
-    assert table["n"].tolist() == counts
-    assert (table["highest"].to_numpy()[:-1] < table["lowest"].to_numpy()[1:]).all()
-    np.testing.assert_allclose(table["to_share"], np.cumsum(counts) / len(norms))
+def test_bands_are_quantiles_of_bins_with_enough_sentences(sample):
+    x, y, _ = sample(1000)
+    x[:7] = 110
+    found = bands(x, y)
+    width = int(found.last[0] - found.first[0] + 1)
+    grouped = pd.Series(y).groupby(x // width * width)
+    expected = grouped.quantile([0.05, 0.5, 0.95]).unstack()[grouped.size() >= 20]
+    assert width == 5
+    assert found.first.tolist() == expected.index.tolist()
+    assert found.n.sum() == 993
+    assert np.allclose(np.stack([found.low, found.median, found.high], axis=1), expected)
 
 
-def test_the_percentile_is_among_sentences_of_similar_length() -> None:
-    lengths = np.repeat([10, 50, 100], 100)
-    norms = np.concatenate([np.arange(100), np.arange(100) + 1000, np.arange(100) + 2000]).astype(float)
-    assert percentile_at_length(50, 1024.5, lengths, norms) == (25.0, 100)
-    assert percentile_at_length(10, 5000.0, lengths, norms) == (100.0, 100)
-    assert percentile_at_length(95, 2049.5, lengths, norms) == (50.0, 100)
-    assert percentile_at_length(30, 0.0, lengths, norms) is None
-    norms = np.random.default_rng(0).choice(np.float32([6.9389334, 6.938934]), len(lengths))
-    percent, n = percentile_at_length(50, 6.9389335, lengths, norms)
-    assert np.isnan(percent)  # as of the embedding layer, where all norms are the same up to rounding
-    assert n == 100
-    assert percentile_at_length(50, 6.95, lengths, norms) == (100, 100)
+def test_bands_of_too_few_sentences_are_none():
+    assert len(bands([], []).n) == len(bands([3, 4], [7.0, 8.0]).n) == 0
+
+
+def test_extremes_are_the_outer_hundredths_and_what_ties_with_them():
+    x = np.arange(400)
+    y = np.where(x < 6, 1.0, 2 + x / 400)  # the lowest six tie; the highest four are the longest
+    assert extremes(x, y) == 0.6
+
+
+def test_percentile_counts_equal_norms_half(sample):
+    x, y, _ = sample(2000)
+    y = y.round(1)
+    near = y[(x >= 36) & (x <= 44)]
+    expected = stats.percentileofscore(near, 6.5, kind="mean")
+    assert (near == 6.5).any()
+    assert np.isclose(percentile(6.5, 40, y, x), expected)
+
+
+@pytest.mark.parametrize(("n", "spread_of_norms"), [(39, 1), (100, 1e-7)])
+def test_percentile_takes_40_sentences_that_differ(n, spread_of_norms):
+    norms = 7 + spread_of_norms * np.linspace(0, 1, n)
+    assert percentile(7, 10, norms, np.full(n, 11)) is None

@@ -1,136 +1,89 @@
-"""A server and a corpus for every test of a page."""
+"""A page of the dashboard, with models that run in this process."""
 
-import io
-import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-import streamlit as st
-from streamlit.components.v2.manifest_scanner import scan_component_manifests
-from streamlit.testing.v1 import AppTest, local_script_runner
-from support.app import TEXT, browse_from, linked, settle
-from support.hub import Hub
-from support.tiny import random_sentences, write_dataset
+import streamlit
+from streamlit.testing.v1 import AppTest
 
-from clsviz.encoder import Encoder, product_rate
-from clsviz.jobs import Encoders
-from clsviz.sources import uploads
-from clsviz.ui.state import server
+from clsviz.experiment import Precision
+from clsviz.jobs.worker import InProcess
+from clsviz.measurements import Arrays, Kind
+from clsviz.sources.models import Weights
 
+APP = Path(__file__).parents[2] / "app.py"
+SECONDS = 60.0
+SMALL = {"sample_size": "40"}
 
-@pytest.fixture(scope="session")
-def shared_encoders() -> Encoders:
-    """Those of all tests: no model is loaded, and compared with what transformers loads, for every test anew."""
-    return Encoders(capacity=6)
+Visit = Callable[..., AppTest]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def once() -> Iterator[None]:
-    """Do once what each page would do anew: time this machine, and look for components among all that is installed.
+class Runner(InProcess):
+    """Runs models, while its gate is open, and counts.
 
-    And wait for a page's thread instead of looking a thousand times a second whether it has ended.
+    error: is raised instead, where there is one. texts: what was run, a list for each call.
     """
-    manifests, rate = scan_component_manifests(), product_rate(0.01)
-    look = local_script_runner.require_widgets_deltas
 
-    def wait(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
-        runner._script_thread.join(timeout)
-        look(runner, 0.1)  # which raises an error if it has not
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.gate.set()
+        self.error: Exception | None = None
+        self.n_loads = 0
+        self.texts: list[list[str]] = []
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("streamlit.components.v2.manifest_scanner.scan_component_manifests", lambda: manifests)
-        patch.setattr("clsviz.encoder.product_rate", lambda seconds: rate)
-        patch.setattr(local_script_runner, "require_widgets_deltas", wait)
-        yield
+    def load(self, weights: Weights, precision: Precision) -> None:
+        self.n_loads += 1
+        if self.error:
+            raise self.error
+        self.gate.wait(SECONDS)
+        super().load(weights, precision)
 
-
-@pytest.fixture(autouse=True)
-def own_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_encoders: Encoders) -> Iterator[None]:
-    """A server of its own for every test: nothing measured yet, no jobs; only the encoders may be loaded already."""
-    monkeypatch.setattr("clsviz.ui.state.server.RemoteEncoders", lambda *_: shared_encoders)
-    monkeypatch.setenv("CLSVIZ_STORE", str(tmp_path / "store"))
-    browse_from(monkeypatch, "localhost")
-    st.cache_resource.clear()
-    yield
-    server.jobs().close()
-    st.cache_resource.clear()
-
-
-@pytest.fixture(scope="session")
-def store_with(
-    shared_encoders: Encoders, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[Mapping[str, str], str], Path]:
-    """Make a store with the corpus and all that the page of a name shows of it, for tests that only look at that."""
-
-    def store_with(query: Mapping[str, str], name: str) -> Path:
-        folder = tmp_path_factory.mktemp("measured")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("clsviz.ui.state.server.RemoteEncoders", lambda *_: shared_encoders)
-            patch.setenv("CLSVIZ_STORE", str(folder))
-            browse_from(patch, "localhost")
-            st.cache_resource.clear()
-            corpus = uploads.keep_upload(io.BytesIO(TEXT), "sentences.txt", folder / "corpora")
-            settle(linked({"corpus": corpus} | query, name).run())
-            server.jobs().close()
-            st.cache_resource.clear()
-        return folder
-
-    return store_with
-
-
-@pytest.fixture(scope="session")
-def norms_of_before(store_with: Callable[[Mapping[str, str], str], Path], tiny_folder: Path) -> Path:
-    """A store with what the main page shows of 300 sentences by the tiny model."""
-    return store_with({"model": str(tiny_folder), "sample_size": "300"}, "")
+    def run(
+        self, weights: Weights, precision: Precision, sentences: Sequence[str], kind: Kind
+    ) -> Arrays:
+        self.texts.append(list(sentences))
+        return super().run(weights, precision, sentences, kind)
 
 
 @pytest.fixture
-def measured_before(norms_of_before: Path, tmp_path: Path) -> None:
-    """What the main page shows of 300 sentences by the tiny model is in the store."""
-    shutil.copytree(norms_of_before, tmp_path / "store", dirs_exist_ok=True)
+def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
+    """The runner of a new server with an empty store."""
+    runner = Runner()
+    monkeypatch.setattr("clsviz.ui.server.Worker", lambda: runner)
+    monkeypatch.setattr("clsviz.ui.sidebar.is_at_this_machine", lambda: True)
+    monkeypatch.setenv("CLSVIZ_STORE", str(tmp_path))
+    streamlit.cache_resource.clear()
+    yield runner
+    runner.gate.set()
+    streamlit.cache_resource.clear()
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> str:
-    """The name of a corpus of 400 sentences, uploaded before."""
-    return uploads.keep_upload(io.BytesIO(TEXT), "sentences.txt", tmp_path / "store" / "corpora")
+def visit(runner: Runner, tiny_model: Path, corpus_file: Path) -> Visit:
+    """Open the page of a link; the tiny model and its corpus, where the link has no others."""
+
+    def visit(**link: str) -> AppTest:
+        page = AppTest.from_file(APP, default_timeout=SECONDS)
+        for name, text in {"model": str(tiny_model), "corpus": str(corpus_file), **link}.items():
+            page.query_params[name] = text
+        return page.run()
+
+    return visit
 
 
-@pytest.fixture
-def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
-    """Open a link, by default to 300 sentences by the tiny model."""
-
-    def open_page(**query: str) -> AppTest:
-        return linked({"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"} | query).run()
-
-    return open_page
-
-
-@pytest.fixture
-def original(hub: Hub, tiny_folder: Path, tmp_path: Path) -> Hub:
-    """The Hub with small things in the place of the original experiment's."""
-    hub.add("google-bert/bert-base-uncased", tiny_folder)
-    (tmp_path / "script").mkdir()
-    (tmp_path / "script" / "bookcorpus.py").write_text("raise SystemExit")
-    hub.add("bookcorpus/bookcorpus", tmp_path / "script", kind="dataset")
-    converted = write_dataset(tmp_path / "books", {"plain_text": {"train": random_sentences(600, seed=8)}})
-    hub.add("bookcorpus/bookcorpus", converted, kind="dataset", revision="refs/convert/parquet")
-    return hub
+def redraw(page: AppTest, until: Callable[[AppTest], object]) -> AppTest:
+    """Draw a page until something holds, as its bar would."""
+    end = time.monotonic() + SECONDS
+    while not until(page):
+        assert time.monotonic() < end, [page.main, page.exception]
+        time.sleep(0.05)
+        page.run()
+    return page
 
 
-@pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Measuring goes on beyond its first parts when this is set."""
-    gate = threading.Event()
-    measure = Encoder.measure
-
-    def gated(self: Encoder, sentences: list[str], on_batch: Callable[[int], None] | None = None) -> object:
-        while on_batch and len(sentences) > 32 and not gate.wait(0.01):
-            on_batch(0)
-        return measure(self, sentences, on_batch)
-
-    monkeypatch.setattr(Encoder, "measure", gated)
-    yield gate
-    gate.set()
+def is_done(page: AppTest) -> bool:
+    """True if no bar follows a job."""
+    return not page.get("progress")

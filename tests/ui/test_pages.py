@@ -1,231 +1,247 @@
-"""What holds on every page: each state of a job, links, imported vectors, boxes, and what can be downloaded."""
+"""The page, as its elements say it, with models that run in this process."""
 
 import html
-import json
-import re
-from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 from streamlit.testing.v1 import AppTest
-from support.app import BOXES, answer, chart, charts, finish, go_to, linked, plain, settle, texts, thumbnails, unfold
-from support.tiny import random_sentences
+from ui.conftest import SMALL, Runner, Visit, is_done, redraw
 
-from clsviz import jobs, words
-from clsviz.encoder import Encoder
-from clsviz.errors import StoreError
-from clsviz.jobs import Extraction, Import
-from clsviz.settings import Pooling, Unit
-from clsviz.sources import models
-from clsviz.sources.own_vectors import Rows
-from clsviz.store import Store
-from clsviz.ui.first_steps import Example, markup
-from clsviz.ui.parts import share
-from clsviz.ui.state import session
-
-PAGES = ("", "where_length_lives", "length_and_search", "compare_models", "try_a_sentence", "inside_the_model")
-OF_A_CORPUS, SEARCH = PAGES[:5], PAGES[2]
-
-TEXTS = random_sentences(120, seed=11)
-VECTORS = np.random.default_rng(0).normal(1, 1, size=(120, 6)).astype(np.float32)
+from clsviz import api
+from clsviz.errors import ModelError
+from clsviz.experiment import Experiment
+from clsviz.ui import layout
 
 
-def query_of(name: str, folder: Path, corpus: str, **more: str) -> dict[str, str]:
-    model = {"models": str(folder)} if name == "compare_models" else {"model": str(folder)}
-    return {"corpus": corpus, "sample_size": "120", "probe_size": "120"} | model | more
+def answer(tiny_model: Path, corpus_file: Path, store: Path, **settings: Any) -> list[str]:
+    """The verdict and the numbers, as Python's users get them."""
+    experiment = Experiment(model=str(tiny_model), corpus=str(corpus_file), **settings)
+    result = api.measure(**asdict(experiment), store=store)
+    return [layout.escape(text) for text in (result.question, result.verdict, result.numbers)]
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_opens_answers_and_keeps_its_link(name: str, tiny_folder: Path, corpus: str) -> None:
-    page = settle(linked(query_of(name, tiny_folder, corpus, length_cutoff="30"), name).run())
+def has(page: AppTest, question: str, verdict: str, numbers: str) -> bool:
+    head = [page.header[0].value, page.subheader[0].value]
+    return head == [question, verdict] and numbers in [caption.value for caption in page.caption]
+
+
+def test_a_page_waits_then_has_points_then_the_answer(
+    visit: Visit, runner: Runner, tiny_model: Path, corpus_file: Path, tmp_path: Path
+) -> None:
+    runner.gate.clear()
+    page = redraw(visit(), lambda page: page.info and "300 sentences" in page.info[0].value)
+    assert not page.header
+    runner.gate.set()
+    redraw(page, is_done)
+    assert has(page, *answer(tiny_model, corpus_file, tmp_path))
+    assert not page.exception
     assert not page.error
-    assert not [warning for warning in page.warning if "the rarest bin" not in warning.value.lower()]
-    assert len(page.title) == len(page.header) == 1
-    assert answer(page)
-    assert charts(page)
-    assert page.query_params["length_cutoff"] == "30"
-    links = page.get("page_link")
-    assert len(links) == len(PAGES) + (name != PAGES[-1])  # the last leads nowhere
-    assert all("length_cutoff=30" in link.proto.query_string for link in links)
-    if name in OF_A_CORPUS:
-        of_view = {"layer_2"} if name == SEARCH else {"layer_2", "length_cutoff"}
-        assert of_view <= {slider.key for slider in page.main.select_slider}
-        assert page.select_slider(key="layer_2").value == session.LAST
-        drawn = {getattr(element, "key", None) for element in page}
-        assert not {"sample_size", "seed", "unit", "upload"} & drawn  # nobody has opened the boxes
-        assert not page.get("download_button")
-    if name in OF_A_CORPUS and name != SEARCH:
-        unfold(page, "settings").number_input(key="seed").set_value(3).run()
-        assert page.query_params["seed"] == "3"
-        page.session_state["settings"] = False
-        assert page.run().session_state.seed == 3
+    assert not page.info
 
 
-@pytest.mark.parametrize("name", OF_A_CORPUS)
-def test_what_is_not_free_waits_for_run(
-    name: str, tiny_folder: Path, corpus: str, monkeypatch: pytest.MonkeyPatch
+def test_a_link_sets_the_page(
+    visit: Visit, tiny_model: Path, corpus_file: Path, tmp_path: Path
 ) -> None:
-    for module in ("clsviz.jobs.queue", "clsviz.ui.search_jobs"):
-        monkeypatch.setattr(f"{module}.FREE_SECONDS", -1.0)
-    page = settle(linked(query_of(name, tiny_folder, corpus), name).run())
-    assert page.button(key="run").label.startswith("Measure")
-    assert page.button(key="run-phone")
-    page.button(key="run").click().run()
-    page = settle(page)
-    assert "run" not in {button.key for button in page.button}
+    settings = {"length_cutoff": 25, "layer": 1, "unit": "words", "sample_size": 200, "seed": 3}
+    page = redraw(visit(**{name: str(value) for name, value in settings.items()}), is_done)
+    assert has(page, *answer(tiny_model, corpus_file, tmp_path, **settings))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("length_cutoff", "1"),
+        ("length_cutoff", "inf"),
+        ("seed", "1e400"),
+        ("seed", "9" * 300),
+        ("probe_size", "nan"),
+        ("sample_size", "many"),
+        ("layer", "-1"),
+        ("pooling", "max"),
+        ("colour", "red"),
+        ("model", "\x00"),
+    ],
+)
+def test_a_setting_that_a_link_cannot_have_is_refused_in_a_sentence(
+    visit: Visit, name: str, text: str
+) -> None:
+    page = visit(**{"sample_size": "40", name: text})
+    [warning] = page.warning
+    assert name in warning.value.replace("\\", "")
+    assert len(warning.value) < 300
+    assert not page.exception
+    assert not page.error
+    assert name not in page.query_params
+    assert name not in page.run().run().query_params
+
+
+@pytest.mark.parametrize(
+    ("link", "sentence"),
+    [
+        ({"layer": "7"}, "has layers 0 to 2"),
+        ({"pooling": "pooler", "layer": "1"}, "the pooler stands after the last one"),
+        ({"corpus": "./missing.txt"}, "missing.txt"),
+        ({"corpus": "upload-0123456789abcdef"}, "Upload it again"),
+        ({"model": "/missing/model"}, "/missing/model"),
+    ],
+)
+def test_what_cannot_be_measured_is_an_error_in_a_sentence(
+    visit: Visit, link: dict[str, str], sentence: str
+) -> None:
+    page = redraw(visit(**SMALL | link), lambda page: page.error)
+    assert sentence in page.error[0].value.replace("\\", "").replace("\N{WORD JOINER}", "")
+    assert not page.exception
+
+
+def test_files_of_the_server_are_closed_to_visitors(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clsviz.ui.sidebar.is_at_this_machine", lambda: False)
+    folders = ["untrained: /tmp", " /tmp", "~", "./clsviz"]
+    for link in (SMALL, *({"model": name, "corpus": "python-docs"} for name in folders)):
+        page = visit(**link)
+        assert "of the server" in page.error[0].value, link
+        assert not page.header
+
+
+def test_what_failed_begins_again_by_measure_alone(visit: Visit, runner: Runner) -> None:
+    runner.error = ModelError("Tiny is broken.", "Choose another.")
+    page = redraw(visit(**SMALL), lambda page: page.error)
+    for _ in range(3):
+        page.run()
+    assert runner.n_loads == 1
+    runner.error = None
+    [again] = [button for button in page.button if button.label == "Measure"]
+    redraw(again.click().run(), is_done)
+    assert runner.n_loads == 2
+    assert page.header
     assert not page.error
 
 
-@pytest.mark.parametrize("name", [name for name in OF_A_CORPUS if name != SEARCH])
-def test_a_run_that_fails_says_why_and_can_be_tried_again(
-    name: str, tiny_folder: Path, corpus: str, monkeypatch: pytest.MonkeyPatch
+def test_who_cancels_does_not_end_the_job_of_another(
+    visit: Visit, runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(extraction: Extraction, progress: object) -> None:
-        raise StoreError("It is full of **bees**.")
+    runner.gate.clear()
+    monkeypatch.setattr("clsviz.ui.server._session", lambda: "first")
+    first = redraw(visit(**SMALL), lambda page: page.button)
+    monkeypatch.setattr("clsviz.ui.server._session", lambda: "second")
+    second = redraw(visit(**SMALL), lambda page: runner.n_loads)
+    monkeypatch.setattr("clsviz.ui.server._session", lambda: "first")
+    [cancel] = [button for button in first.button if button.label == "Cancel"]
+    cancel.click().run()
+    assert "cancelled" in first.info[0].value
+    assert is_done(first)
+    monkeypatch.setattr("clsviz.ui.server._session", lambda: "second")
+    assert not is_done(second.run())
+    runner.gate.set()
+    assert redraw(second, is_done).header
+    assert runner.n_loads == 1
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Extraction, "look_up", fail)
-        page = settle(linked(query_of(name, tiny_folder, corpus), name).run())
-    for place in (page.sidebar, page.main):  # the main column says it to phones
-        (error,) = place.error
-        assert plain(error.value).endswith("It is full of **bees**.")
-        assert "**" not in error.value
-    assert page.button(key="run").label == "Measure"
-    page.button(key="run").click().run()
-    assert not settle(page).error
 
-
-def test_the_links_come_first_and_stand_whatever_the_page_does(
-    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+def test_a_typed_sentence_is_measured_once_and_stored_nowhere(
+    visit: Visit, runner: Runner, tmp_path: Path
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise RuntimeError
+    page = redraw(visit(**SMALL), is_done)
+    page.text_area(key="text").set_value("a *small* dog <b>sings</b>\n\nthe cat").run()
+    redraw(page, is_done)
+    for _ in range(3):
+        page.run()
+    typed = ["a *small* dog <b>sings</b>", "the cat"]
+    assert runner.texts.count(typed) == 1
+    lines = [line.value for line in page.markdown if "★" in line.value]
+    assert [layout.escape(text) in line for text, line in zip(typed, lines, strict=True)] == [
+        True,
+        True,
+    ]
+    assert not any(b"sings</b>" in file.read_bytes() for file in tmp_path.rglob("*.*"))
 
-    with monkeypatch.context() as patch:
-        patch.setattr("clsviz.ui.state.watching.begin", fail)
-        page = open_page(length_cutoff="30")
-    links = page.sidebar.get("page_link")
-    assert [link.proto.label for link in links][:2] == ["Norm vs length", "Where length lives"]
-    assert len(page.sidebar.children[0].get("page_link")) == len(links)
-    page = finish(open_page(length_cutoff="30", no_such_setting="1"))
-    page.select_slider(key="length_cutoff").set_value(20).run()
-    links = page.sidebar.get("page_link")
-    assert all("length_cutoff=20" in link.proto.query_string for link in links)
-    assert not any("no_such_setting" in link.proto.query_string for link in links)
+
+def test_a_link_carries_typed_sentences(visit: Visit, runner: Runner) -> None:
+    page = redraw(visit(**SMALL, text="the old cat"), is_done)
+    assert page.text_area(key="text").value == "the old cat"
+    assert ["the old cat"] in runner.texts
 
 
-@pytest.mark.parametrize("name", OF_A_CORPUS)
-def test_neither_names_nor_contents_of_downloads_have_a_path(
-    name: str, tiny_folder: Path, text_file: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("R² 1.8%: low, own.csv", r"R² 1\.8%\: low, own\.csv"),
+        ("x :material/bug:", "x \\:\u2060material/bug\\:"),
+        ("$x$ -> y", "\\$x\\$ \\-\u2060\\> y"),
+        ("www.a.b", "www\u2060\\.a\\.b"),
+        ("http://a.b", "http\\:\u2060//a\\.b"),
+        ("me@a.b", "me@\u2060a\\.b"),
+        ("# one\n- two", r"\# one \- two"),
+    ],
+)
+def test_what_markdown_of_streamlit_adds_is_escaped_too(text: str, escaped: str) -> None:
+    assert layout.escape(text) == escaped
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
+def test_no_markdown_survives(text: str) -> None:
+    rendered = MarkdownIt("commonmark").render(layout.escape(text))
+    expected = html.escape(" ".join(text.split()), quote=False).replace('"', "&quot;")
+    rendered = rendered.replace("\N{WORD JOINER}", "")
+    assert rendered == (f"<p>{expected}</p>\n" if expected else "")
+
+
+SENTENCE, MODEL = "clsviz/ui/pages/sentence.py", "clsviz/ui/pages/model.py"
+
+
+def has_answer(page: AppTest) -> bool:
+    return is_done(page) and bool(page.subheader)
+
+
+def test_a_sentence_has_tokens_a_place_neighbours_and_a_cosine(
+    visit: Visit, runner: Runner, tmp_path: Path
 ) -> None:
-    taken: dict[str, str] = {}
-
-    def take(label: str, name: str, table: Callable[[], object], about: Callable[[], Mapping[str, object]]) -> None:
-        columns = getattr(table(), "columns", ())
-        names = list(table()["model"]) if "model" in columns else []  # type: ignore[index]
-        taken[label] = json.dumps([name, names, about()], default=str)
-
-    monkeypatch.setattr(share, "table_downloads", take)
-    opened = linked(query_of(name, tiny_folder, str(text_file)), name, BOXES)
-    opened.session_state["export"] = True  # which the main page has closed at first
-    settle(opened.run())
-    assert taken
-    for label, text in taken.items():
-        assert "tiny-bert" in text, label
-        for folder in (tiny_folder.parent, text_file.parent):
-            assert str(folder) not in text, label
-            assert folder.name not in text, label
-
-
-@pytest.fixture
-def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Import:
-    """Vectors that were imported; no model is loaded for them."""
-    monkeypatch.setattr(Encoder, "__init__", None)
-    return jobs.import_rows([Rows(TEXTS, VECTORS, None)], 120, "mine", Store(tmp_path / "store"))
+    page = visit(text="the small cat sings")
+    redraw(page.switch_page(SENTENCE).run(), has_answer)
+    assert page.header[0].value == "What does tiny make of “the small cat sings”?"
+    assert "small" in " ".join(line.value for line in page.markdown)
+    assert len(page.get("bidi_component")) == 2
+    page.button(key="measure-vectors").click().run()
+    redraw(page, lambda page: is_done(page) and page.dataframe)
+    cosines = page.dataframe[0].value["cosine"]
+    assert len(cosines) == 10
+    assert cosines.is_monotonic_decreasing
+    page.text_input(key="second").set_value("the small cat sings").run()
+    redraw(page, lambda page: any("cosine is" in line.value for line in page.markdown))
+    [line] = [line.value for line in page.markdown if "cosine is" in line.value]
+    assert "**1.000**, above the cosine of the first and " in line
+    assert not any(b"small cat sings" in path.read_bytes() for path in tmp_path.rglob("*.*"))
+    assert not page.exception
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_every_page_shows_imported_vectors_or_says_that_there_is_no_model(name: str, mine: Import) -> None:
-    query = mine.experiment.to_query() | ({"models": mine.model} if name == "compare_models" else {})
-    page = settle(linked(query, name).run())
-    said = texts(page)
+def test_without_a_sentence_there_is_an_example(visit: Visit, runner: Runner) -> None:
+    page = redraw(visit(**SMALL).switch_page(SENTENCE).run(), has_answer)
+    assert "Sinan loves a beautiful day" in page.header[0].value
+    n_runs = len(runner.texts)
+    page.run()
+    assert len(runner.texts) == n_runs
+
+
+def test_a_model_is_taken_apart(visit: Visit, runner: Runner) -> None:
+    page = redraw(visit(**SMALL, layer="1").switch_page(MODEL).run(), has_answer)
+    assert page.subheader[0].value.startswith("2 layers, ")
+    assert len(page.code[0].value.split(",")) == 16
+    assert list(page.dataframe[1].value["Token"]) == ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    assert not page.exception
     assert not page.error
-    assert not page.warning
-    expected = {
-        "": words.waiting.NO_SENTENCE,
-        "try_a_sentence": words.waiting.NO_SENTENCE,
-        "inside_the_model": words.waiting.NO_PAGE,
-        SEARCH: "imported vectors have no queries",
-        "compare_models": "under 80 words in every model",
-    }
-    assert expected.get(name, words.waiting.NO_OTHERS) in said
-    if name in ("", "where_length_lives"):
-        assert "[CLS]" not in said
-        assert "tokens" not in said
 
 
-def test_imported_vectors_are_chosen_from_the_list_and_come_with_their_texts(
-    mine: Import, corpus: str, tmp_path: Path
+@pytest.mark.parametrize("path", [SENTENCE, MODEL])
+def test_a_model_that_fails_is_an_error_on_these_pages_too(
+    visit: Visit, runner: Runner, path: str
 ) -> None:
-    page = finish(linked({"model": str(tmp_path), "corpus": corpus, "sample_size": "100", "seed": "3"}).run())
-    box = page.selectbox(key="model")
-    assert f"mine (imported, {models.Imported.parse(mine.model).digest[:4]})" in box.options
-    box.set_value(mine.model).run()
-    unfold(finish(page), "settings")
-    assert (page.session_state.corpus, page.session_state.seed) == (mine.corpus, 0)
-    assert len(chart(page)["data"][0]["text"]) == 120
-    assert [box.key for box in page.number_input] == []  # neither another seed
-    assert "precision" not in [group.key for group in page.segmented_control]
-
-
-def test_a_view_of_imported_vectors_that_only_models_have_is_put_right(mine: Import) -> None:
-    query = mine.experiment.to_query() | {"layer": "3", "pooling": "mean", "unit": "tokens", "text": "A sentence."}
-    page = settle(linked(query, "where_length_lives").run())
-    assert words.waiting.ONE_VECTOR in texts(page)
-    state = page.session_state
-    assert (state.pooling, state.layer, state.unit) == (Pooling.CLS, session.LAST, Unit.WORDS)
-    page = settle(go_to(page, "").run())
-    assert not page.error
-    page = finish(linked(mine.experiment.to_query() | {"seed": "1"}).run())
-    assert "mine was imported in one order. Choose seed 0." in texts(page)
-
-
-def test_a_public_server_offers_no_imported_vectors(mine: Import, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Encoder, "__init__", lambda *_, **__: None)
-    monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
-    page = finish(linked(mine.experiment.to_query()).run())
-    assert "which this public demo does not offer" in texts(page)
-    assert page.session_state.model == "minilm"
-    assert not any("imported" in option for option in page.selectbox(key="model").options)
-
-
-def test_a_selection_stands_out_on_every_page(open_page: Callable[..., AppTest]) -> None:
-    def selected(trace: dict) -> list[str]:
-        return sorted(trace["text"][at] for at in trace["selectedpoints"])
-
-    page = settle(finish(open_page(selected="box:2,9,-1000,1000")))
-    expected = selected(chart(page)["data"][0])
-    assert 20 < len(expected) < 280
-    assert all(small["paths"]["marked"].count("M") == len(expected) for small in thumbnails(page))
-    page.session_state["scatter_box_seen"] = True  # a card that was open
-    for name in ("try_a_sentence", "where_length_lives"):
-        page = settle(go_to(page, name).run())
-        assert selected(chart(page)["data"][0]) == expected
-    page.session_state.pooling = Pooling.MEAN  # where the box means nothing
-    page = settle(page.run())
-    assert page.session_state.selected.startswith("points:")
-    assert selected(chart(page)["data"][0]) == expected
-    page.session_state.pooling = Pooling.CLS
-    page = settle(go_to(page, "compare_models").run())
-    clouds = [trace for figure in charts(page) for trace in figure["data"] if trace.get("selectedpoints")]
-    assert clouds
-    assert all(selected(cloud) == expected for cloud in clouds)
-
-
-def test_whatever_a_name_of_an_example_holds_is_text() -> None:
-    mark = '"><script>alert(1)</script>'
-    drawn = markup([Example(f"./?model={mark}", f"./preview.png?model={mark}", mark, mark, mark)])
-    assert drawn.count(html.escape(mark)) == 5
-    assert set(re.findall("<([a-z]+)", drawn)) == {"ul", "li", "a", "img", "span"}
-    assert drawn.count("<") == 11  # of these, and of their ends
+    page = redraw(visit(**SMALL), is_done)
+    runner.error = ModelError("Tiny is broken.", "Choose another.")
+    redraw(page.switch_page(path).run(), lambda page: page.error)
+    assert "Tiny is broken" in page.error[0].value
+    assert not page.exception

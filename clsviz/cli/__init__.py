@@ -1,1 +1,0 @@
-"""The command line: `clsviz`, or `python -m clsviz`."""

@@ -1,5 +1,0 @@
-"""The command line: python -m clsviz."""
-
-from clsviz.cli import command
-
-command()
