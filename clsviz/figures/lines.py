@@ -1,128 +1,127 @@
 """Errors of probes by layer: a line for the vector, one for its norm."""
 
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from clsviz.figures.style import (
-    LINE,
-    OTHER,
-    OWN,
-    POINTS,
-    SUMMARY,
-    Label,
-    annotations,
-    area,
-    axis,
-    layout,
-)
+from clsviz.figures import style
+from clsviz.figures.style import Figure, Label, Trace
 from clsviz.results.numbers import DASH, length, percent
 from clsviz.results.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
-LOOKS: Final[dict[str, tuple[str, str, str]]] = {
-    "cls": ("[CLS] vector", LINE, "circle"),
-    "mean": ("mean-pooled", OWN, "diamond"),
-    "pooler": ("pooler output", OTHER, "square"),
-}
-"""The label, the colour and the symbol of each vector."""
+
+class Look(NamedTuple):
+    """A line: rows of the table and a reading of them, and how it looks."""
+
+    vector: str
+    reading: str
+    name: str
+    colour: str
+    symbol: str = "circle"
+    size: int = 9
+    width: int = 3
+    dash: str = "solid"
+
+
+LOOKS: Final = (
+    Look("cls", "norm", "its norm", style.POINTS, size=6, width=2, dash="dash"),
+    Look("cls", "probe", "[CLS] vector", style.LINE),
+    Look("mean", "probe", "mean-pooled", style.OWN, "diamond"),
+    Look("pooler", "probe", "pooler output", style.OTHER, "square"),
+)
+"""Of all but [CLS] there is one point."""
 
 ROOM: Final = 0.04
 """Height of a label above its line, and of the picture above all, as a share of the picture."""
 
-Trace = dict[str, Any]
 
-
-def probes(result: Result) -> "go.Figure":
+def probes(result: Result) -> Figure:
     """The figure of a result of `results.probes`; customdata of a point is its row of the table.
 
     It draws the table, and of the picture guess, an error, and unit, of all errors.
     """
-    import plotly.graph_objects as go
-
     table, guess, unit = result.table, result.picture["guess"], result.picture["unit"]
-    of_cls = table[table["vector"] == "cls"]
-    last = int(table["layer"].max())
+    last = max(int(table["layer"].max()), 1)
     heights = table[["probe_error", "norm_error", "random_high"]].to_numpy(np.float64)
     high = float(np.nanmax([1, guess, *heights.ravel()])) * (1 + 2 * ROOM)
-    xs, ys = [-0.03 * max(last, 1), 1.03 * max(last, 1)], [0.0, high]
-    norm = _line("its norm", of_cls, "norm", unit) | {"mode": "lines+markers"}
-    look = {"color": POINTS, "dash": "dash", "width": 2}
-    data = [
-        *_band(of_cls),
-        norm | {"line": look, "marker": {"color": POINTS, "size": 6}},
-        *(_vector(vector, table[table["vector"] == vector], unit) for vector in LOOKS),
-    ]
-    labels = [_label(trace, ROOM * high, last) for trace in data if np.isfinite(trace["y"]).any()]
-    shapes = []
+    xs, ys = [-0.03 * last, 1.03 * last], [0.0, high]
+    lines = [_line(look, table[table["vector"] == look.vector], unit) for look in LOOKS]
     if np.isfinite(guess):
-        labels.append(Label("guessing", SUMMARY, xs[0], guess + ROOM * high))
-        end = {"x0": xs[0], "x1": xs[1], "y0": guess, "y1": guess}
-        shapes.append(
-            {"type": "line", **end, "line": {"color": SUMMARY, "width": 2, "dash": "dot"}}
-        )
+        dots = {"color": style.SUMMARY, "width": 2, "dash": "dot"}
+        lines.insert(0, style.trace("guessing", xs, [guess, guess], line=dots))
+    band = table[np.isfinite(table["random_low"])]
+    if len(band):
+        random = band["layer"], band["random_low"], band["random_high"]
+        lines.insert(0, style.area("random weights", *random, style.SUMMARY, 0.25))
+    labels = [_label(line, lines, xs, ys) for line in lines if np.isfinite(line["y"]).any()]
     ticks = np.unique(np.linspace(0, last, min(last, 12) + 1).round().astype(int)).tolist()
-    shape = layout(
-        xaxis=axis("Layer (0: embeddings)", xs, tickvals=ticks, ticktext=list(map(str, ticks))),
-        yaxis=axis(f"Length missed by ({unit})", ys, showgrid=True),
-        annotations=annotations(labels, xs, ys),
-        shapes=shapes,
+    return style.figure(
+        lines,
+        xaxis=style.axis(
+            "Layer (0: embeddings)", xs, tickvals=ticks, ticktext=list(map(str, ticks))
+        ),
+        yaxis=style.axis(f"Length missed by ({unit})", ys, showgrid=True),
+        annotations=style.annotations(labels, xs, ys),
         dragmode="zoom",
         uirevision=str(result.about.get("model_fingerprint")),
     )
-    return go.Figure(data, shape)
 
 
-def _vector(vector: str, rows: "pd.DataFrame", unit: str) -> Trace:
-    """The errors of probes of a vector; of all but [CLS] there is one."""
-    name, colour, symbol = LOOKS[vector]
-    marker = {"color": colour, "size": 9, "symbol": symbol}
-    look = {"line": {"color": colour, "width": 3}, "marker": marker}
-    mode = "lines+markers" if vector == "cls" else "markers"
-    return _line(name, rows, "probe", unit) | {"mode": mode, **look}
-
-
-def _line(name: str, rows: "pd.DataFrame", what: str, unit: str) -> Trace:
+def _line(look: Look, rows: "pd.DataFrame", unit: str) -> Trace:
     """The errors in some rows of the table, of probes or of lines on norms."""
-    errors, r2s = (rows[f"{what}_{column}"] for column in ("error", "r_squared"))
+    errors, r2s = (rows[f"{look.reading}_{column}"] for column in ("error", "r_squared"))
     texts = [
-        f"{name}, layer {layer}<br><b>misses by {length(error, unit)}, R² {_share(r2)}</b>"
+        f"{look.name}, layer {layer}<br><b>misses by {length(error, unit)}, R² {_share(r2)}</b>"
         for layer, error, r2 in zip(rows["layer"], errors, r2s, strict=True)
     ]
-    return {
-        "type": "scatter",
-        "name": name,
-        "x": rows["layer"].to_numpy(np.int32),
-        "y": errors.to_numpy(np.float32),
-        "text": texts,
-        "hovertemplate": "%{text}<extra></extra>",
-        "customdata": rows.index.to_numpy(np.int32),
-    }
+    return style.trace(
+        look.name,
+        rows["layer"].to_numpy(np.int32),
+        errors.to_numpy(np.float32),
+        texts,
+        mode="lines+markers",
+        customdata=rows.index.to_numpy(np.int32),
+        line={"color": look.colour, "width": look.width, "dash": look.dash},
+        marker={"color": look.colour, "size": look.size, "symbol": look.symbol},
+    )
 
 
 def _share(r2: float) -> str:
     return DASH if np.isnan(r2) else "below 0" if r2 < 0 else percent(r2)
 
 
-def _band(rows: "pd.DataFrame") -> list[Trace]:
-    """The lowest to the highest error with random weights, below all else."""
-    rows = rows[np.isfinite(rows["random_low"])]
-    if rows.empty:
-        return []
-    band = rows["layer"], rows["random_low"], rows["random_high"]
-    return [area("random weights", *band, SUMMARY, 0.25)]
+def _label(line: Trace, lines: list[Trace], xs: list[float], ys: list[float]) -> Label:
+    """The name of a line, above or below it where no line passes, on a phone too; else at its end.
+
+    A point has its name to the left.
+    """
+    x, low, high = _course(line)
+    colour = line["line"].get("color", style.SUMMARY)
+    label = Label(line["name"], colour, float(x[-1]), float(high[-1]), is_right=True)
+    width = (label.width + 10) / style.PLOT_WIDTH * (xs[1] - xs[0])
+    height, room = style.LINE_HEIGHT / style.PLOT_HEIGHT * ys[1] / 2, ROOM * ys[1]
+    courses = [course for course in map(_course, lines) if course.size]
+    for begin in x[:-1].tolist():
+        span = np.linspace(begin, begin + width, 20)
+        for y in (np.interp(span, x, high).max() + room, np.interp(span, x, low).min() - room):
+            passes = [
+                (np.interp(span, at, below, np.nan, np.nan) < y + height)
+                & (np.interp(span, at, above, np.nan, np.nan) > y - height)
+                for at, below, above in courses
+            ]
+            if y > height and span[-1] < xs[1] and not np.any(passes):
+                return replace(label, x=begin, y=float(y), is_right=False)
+    return label
 
 
-def _label(trace: Trace, above: float, last: int) -> Label:
-    """The name of a line above its first points, of a band or a point before its last layer."""
-    x, y = np.asarray(trace["x"]), np.asarray(trace["y"])
-    colour = trace.get("marker", {}).get("color", SUMMARY)
-    if "markers" in trace["mode"] and len(x) > 1:
-        first = int(np.flatnonzero(np.isfinite(y))[0])
-        high = float(np.nanmax(y[first : first + 2]))
-        return Label(trace["name"], colour, float(x[first]), high + above)
-    at = float(y[x == last].max()) + above * (len(x) > 1)
-    return Label(trace["name"], colour, float(last), at, is_right=True)
+def _course(line: Trace) -> NDArray[np.float64]:
+    """The places of a line or band where it has any, and its lower and upper ends, (3, n)."""
+    x, y = (np.asarray(line[side], np.float64) for side in "xy")
+    n = len(x) // 2 if "fill" in line else len(x)
+    low = y[n:][::-1] if n < len(x) else y
+    return np.stack([x[:n], low, y[:n]])[:, np.isfinite(y[:n])]

@@ -1,15 +1,13 @@
 """Models side by side: what each finds, what a probe reads from it, and what its norm follows."""
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import numpy as np
 
-from clsviz.figures.style import COLOURS, axis, escape, layout, note
+from clsviz.figures import style
+from clsviz.figures.style import Figure, Trace
 from clsviz.results.numbers import FORMS
 from clsviz.results.result import Result
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 GAP: Final = 0.06
 """Between panels, as a share of the picture."""
@@ -17,95 +15,76 @@ GAP: Final = 0.06
 TOP, ABOVE, BELOW = 0.95, 0.4, 0.3
 """Rows from a point up to the title and to its name, and down to its number."""
 
-ENDS: Final = ("", "_low", "_high")
-
 PANELS: Final = {
-    "recall_at_10": "Right text<br>among ten",
-    "last_probe_error": "Probe misses<br>by ({unit})",
-    "r_squared": "R² of<br>the norm",
+    "recall_at_10": ("Right text<br>among ten", "percent"),
+    "last_probe_error": ("Probe misses<br>by ({unit})", "{unit}"),
+    "r_squared": ("R² of<br>the norm", "percent"),
 }
-"""Columns of the table, which is drawn where it has numbers, and their titles."""
-
-Trace = dict[str, Any]
+"""Columns of the table, which is drawn where it has numbers: their titles and forms."""
 
 
-def models(result: Result) -> "go.Figure":
+def models(result: Result) -> Figure:
     """The figure of a result of `results.compare`: for each row of the table a point in each panel.
 
     customdata of a point is its row.
     """
-    import plotly.graph_objects as go
-
     table = result.table
-    names = list(map(str, table["label"]))
+    names = [style.escape(str(name)) for name in table["label"]]
     if table["corpus"].nunique() > 1:
-        names = [f"{name} · {corpus}" for name, corpus in zip(names, table["corpus"], strict=True)]
+        corpora = map(style.escape, map(str, table["corpus"]))
+        names = [" · ".join(pair) for pair in zip(names, corpora, strict=True)]
+    unit = str(table["unit"].iloc[0])
     columns = [column for column in PANELS if table[column].notna().any()]
     width = (1 + GAP) / max(len(columns), 1)
     data: list[Trace] = []
+    axes: Trace = {}
     notes: list[Trace] = []
-    axes: dict[str, Any] = {}
     for row, name in enumerate(names):
-        label = note(escape(name), xref="x domain", x=0, y=row - ABOVE, xanchor="left")
-        notes.append(label | {"font": {"color": _colour(row), "weight": "bold"}})
+        corner: Trace = {"xref": "x domain", "x": 0, "y": row - ABOVE, "xanchor": "left"}
+        notes.append(style.note(name, _colour(row), "bold", **corner))
     for place, column in enumerate(columns):
         number = str(place + 1) if place else ""
-        unit = str(table["unit"].iloc[0])
-        form = unit if column == "last_probe_error" else "percent"
-        high = float(np.nanmax(table[[column, f"{column}_high"]].to_numpy(np.float64)))
-        axes[f"xaxis{number}"] = axis(
+        x, y = f"x{number}", f"y{number}"
+        title, form = (text.format(unit=unit) for text in PANELS[column])
+        numbers = table[[column, f"{column}_low", f"{column}_high"]].to_numpy(np.float64)
+        high = float(np.nanmax(numbers[:, [0, 2]]))
+        axes[f"xaxis{number}"] = style.axis(
             range=[-0.04 * high, 1.1 * high or 1.0],
             domain=[place * width, (place + 1) * width - GAP],
-            anchor=f"y{number}",
+            anchor=y,
             tickformat=".0%" if form == "percent" else "",
             nticks=3,
             tickangle=0,
             showgrid=True,
             fixedrange=True,
         )
-        axes[f"yaxis{number}"] = axis(
-            range=[len(names) - 0.4, -TOP - 0.35],
-            anchor=f"x{number}",
-            tickvals=[],
-            ticktext=[],
-            fixedrange=True,
-        )
-        title = PANELS[column].format(unit=unit)
-        refs = {"xref": f"x{number} domain", "yref": f"y{number}"}
-        notes.append(note(title, **refs, x=0, y=-TOP, xanchor="left", align="left"))
-        for row, name in enumerate(names):
-            numbers = [float(table[f"{column}{end}"].iloc[row]) for end in ENDS]
-            if np.isfinite(numbers[0]):
-                data += _point(name, row, numbers, form, number)
-            notes.append(_number(row, numbers[0], high, form, number))
-    return go.Figure(data, layout(**axes, annotations=notes, dragmode=False))
+        rows: Trace = {"range": [len(names) - 0.4, -TOP - 0.35], "tickvals": [], "ticktext": []}
+        axes[f"yaxis{number}"] = style.axis(**rows, anchor=x, fixedrange=True)
+        corner = {"xref": f"{x} domain", "yref": y, "x": 0, "y": -TOP}
+        notes.append(style.note(title, **corner, xanchor="left", align="left"))
+        for row, triple in enumerate(numbers.tolist()):
+            if np.isfinite(triple[0]):
+                data += _point(names[row], row, triple, form, {"xaxis": x, "yaxis": y})
+            text = FORMS[form](triple[0]).removesuffix(f" {form}")
+            at, text = (triple[0], text) if np.isfinite(triple[0]) else (0.0, "undefined")
+            side = "left" if at < 0.15 * high else "right" if at > 0.85 * high else "center"
+            below: Trace = {"xref": x, "yref": y, "x": at, "y": row + BELOW, "xanchor": side}
+            notes.append(style.note(text, _colour(row), **below))
+    return style.figure(data, **axes, annotations=notes, dragmode=False)
 
 
-def _point(name: str, row: int, numbers: list[float], form: str, number: str) -> list[Trace]:
+def _point(name: str, row: int, numbers: list[float], form: str, axes: Trace) -> list[Trace]:
     """An interval and its point; the label under the pointer has the numbers."""
-    value, low, high = numbers
-    write, colour = FORMS[form], _colour(row)
-    axes = {"type": "scatter", "xaxis": f"x{number}", "yaxis": f"y{number}"}
-    ends = f" ({write(low)} to {write(high)})" if np.isfinite([low, high]).all() else ""
-    marker = {"color": colour, "size": 11}
-    point = {"x": [value], "y": [row], "customdata": [row], "mode": "markers", "marker": marker}
-    text = {"text": [f"{escape(name)}<br><b>{write(value)}</b>{ends}"]}
-    line = {"x": [low, high], "y": [row, row], "mode": "lines", "hoverinfo": "skip"}
+    value, low, high = map(FORMS[form], numbers)
+    ends = f" ({low} to {high})" * bool(np.isfinite(numbers).all())
+    line = {"color": _colour(row), "width": 3}
+    marker: Trace = {"mode": "markers", "marker": {"color": _colour(row), "size": 11}}
+    texts = [f"{name}<br><b>{value}</b>{ends}"]
     return [
-        {**axes, **line, "line": {"color": colour, "width": 3}},
-        {**axes, **point, **text, "hovertemplate": "%{text}<extra></extra>"},
+        style.trace(name, numbers[1:], [row, row], line=line, **axes),
+        style.trace(name, numbers[:1], [row], texts, customdata=[row], **marker, **axes),
     ]
 
 
-def _number(row: int, value: float, high: float, form: str, number: str) -> Trace:
-    """The number of a point below it, within the panel."""
-    is_known = bool(np.isfinite(value))
-    text = FORMS[form](value).removesuffix(f" {form}") if is_known else "undefined"
-    at = value if is_known else 0.0
-    side = "left" if at < 0.15 * high else "right" if at > 0.85 * high else "center"
-    place = {"xref": f"x{number}", "yref": f"y{number}", "x": at, "y": row + BELOW}
-    return note(text, _colour(row), **place, xanchor=side)
-
-
 def _colour(row: int) -> str:
-    return COLOURS[row % len(COLOURS)]
+    return style.COLOURS[row % len(style.COLOURS)]

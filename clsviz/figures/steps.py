@@ -1,30 +1,14 @@
 """The norm of [CLS] step by step: word by word, and part by part of the model."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 
-from clsviz.figures.style import (
-    OWN,
-    POINTS,
-    STAR,
-    SUMMARY,
-    area,
-    axis,
-    corner,
-    ends,
-    escape,
-    hover_label,
-    layout,
-    note,
-    shorten,
-)
+from clsviz.figures import style
+from clsviz.figures.style import Figure, Trace
 from clsviz.results.numbers import number
 from clsviz.results.result import Result
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 FEW_WORDS: Final = 14
 """Words that have room above their points."""
@@ -34,48 +18,40 @@ LONGEST_WORD: Final = 14
 ROOM: Final = 1.5
 """Length of an axis, of its longest bar: numbers stand at the ends of bars."""
 
-Trace = dict[str, Any]
 
-
-def growth(result: Result) -> "go.Figure":
+def growth(result: Result) -> Figure:
     """The figure of a result of `results.typed`: a point for each beginning of the sentence.
 
     It draws the table, and of its picture labels {x, y}, and bands {lengths, low, high}.
     """
-    import plotly.graph_objects as go
-
     table, titles = result.table, result.picture.get("labels", {})
     x, y = table["length"].to_numpy(np.int32), table["norm"].to_numpy(np.float32)
     xs = [0.0, max(1.1 * float(x.max()), float(x.max()) + 2)]
     band = _band(result.picture.get("bands"), xs)
-    ys = ends(y, *(end for area in band for end in area["y"]), room=0.1)
-    texts = [hover_label(text) for text in table["text"]]
-    label = "%{customdata}<br><b>norm %{y:.5~g}</b><extra></extra>"
-    hover = {"customdata": texts, "hovertemplate": label}
-    line = {"line": {"color": OWN, "width": 2}, "marker": {"color": OWN, "size": 6}}
-    points = {"type": "scatter", "name": "words", "mode": "lines+markers", "x": x, "y": y}
-    end = {"type": "scatter", "mode": "markers", "x": x[-1:], "y": y[-1:], "marker": STAR}
-    is_low = bool(2 * y[-1] < sum(ys))
-    name = corner("5–95% of the corpus shaded", SUMMARY, is_left=False, is_top=is_low)
-    shape = layout(
-        xaxis=axis(titles.get("x", "Length"), xs),
-        yaxis=axis(titles.get("y", "Norm"), ys, showgrid=True),
-        annotations=[*([name] if band else []), *_words(result)],
+    ys = style.ends(y, *(end for area in band for end in area["y"]), room=0.1)
+    texts = [style.hover_label(text) for text in table["text"]]
+    label = "%{text}<br><b>norm %{y:.5~g}</b>"
+    look = {"line": {"color": style.OWN, "width": 2}, "marker": {"color": style.OWN, "size": 6}}
+    words = style.trace("words", x, y, texts, label, mode="lines+markers", **look)
+    star = style.trace("all of it", x[-1:], y[-1:], mode="markers", marker=style.STAR)
+    name = style.corner(
+        "5–95% of the corpus shaded",
+        style.SUMMARY,
+        is_left=False,
+        is_top=bool(2 * y[-1] < sum(ys)),
+    )
+    last_words = [(text.split() or [""])[-1] for text in table["text"]]
+    names = [
+        style.note(style.escape(style.shorten(word, LONGEST_WORD)), x=at, y=norm, yshift=16)
+        for word, at, norm in zip(last_words, x.tolist(), y.tolist(), strict=True)
+    ]
+    return style.figure(
+        [*band, words, star],
+        xaxis=style.axis(titles.get("x", "Length"), xs),
+        yaxis=style.axis(titles.get("y", "Norm"), ys, showgrid=True),
+        annotations=[name] * len(band) + names * (len(names) <= FEW_WORDS),
         dragmode="zoom",
     )
-    return go.Figure([*band, {**points, **line, **hover}, end | {"hoverinfo": "skip"}], shape)
-
-
-def _words(result: Result) -> list[dict[str, Any]]:
-    """The last word of each beginning above its point, where there is room."""
-    rows = result.table
-    if len(rows) > FEW_WORDS:
-        return []
-    words = [(text.split() or [""])[-1] for text in rows["text"]]
-    return [
-        note(escape(shorten(word, LONGEST_WORD)), x=float(x), y=float(y), yshift=16)
-        for word, x, y in zip(words, rows["length"], rows["norm"], strict=True)
-    ]
 
 
 def _band(bands: Mapping[str, Any] | None, xs: list[float]) -> list[Trace]:
@@ -88,72 +64,48 @@ def _band(bands: Mapping[str, Any] | None, xs: list[float]) -> list[Trace]:
     if len(x) < 2:
         return []
     low, high = (np.interp(x, lengths, np.asarray(bands[end])) for end in ("low", "high"))
-    return [area("corpus", x, low, high, SUMMARY, 0.15)]
+    return [style.area("corpus", x, low, high, style.SUMMARY, 0.15)]
 
 
-def way(result: Result) -> "go.Figure":
+def way(result: Result) -> Figure:
     """The figure of a result of `results.anatomy`: weights and the norm after each part.
 
     It draws steps of its picture, [{name, weights, norm}], from top to bottom.
     """
-    import plotly.graph_objects as go
-
     steps = result.picture["steps"]
-    rows = {"tickvals": _rows(steps), "ticktext": [step["name"] for step in steps]}
+    rows = [-row for row in range(len(steps))]
     span = [0.5 - len(steps), 0.5]
-    shape = layout(
-        xaxis=_sizes("Weights", steps, "weights", domain=[0.05, 0.5]),
-        xaxis2=_sizes("Norm of [CLS]", steps, "norm", domain=[0.54, 1.0], anchor="y2"),
-        yaxis=axis("", span, fixedrange=True, **rows),
-        yaxis2=axis("", span, fixedrange=True, visible=False),
-        annotations=_numbers(steps, "weights", "", _size) + _numbers(steps, "norm", "2", number),
+    names = [step["name"] for step in steps]
+    data, notes, axes = [], [], {}
+    for key, title, n, domain, colour, write in (
+        ("weights", "Weights", "", [0.05, 0.5], style.POINTS, _size),
+        ("norm", "Norm of [CLS]", "2", [0.54, 1.0], style.OWN, number),
+    ):
+        sizes = [step[key] for step in steps]
+        bars = [size or 0 for size in sizes]
+        label = f"%{{customdata}}: {key} %{{x:,.7~g}}<extra></extra>"
+        look = {"type": "bar", "orientation": "h", "marker": {"color": colour}}
+        place = {"xaxis": f"x{n}", "yaxis": f"y{n}", "x": bars, "y": rows}
+        data.append({"name": key, **look, **place, "customdata": names, "hovertemplate": label})
+        quiet: Trace = {"tickvals": [], "ticktext": [], "fixedrange": True, "side": "top"}
+        quiet |= {"domain": domain, "anchor": f"y{n}"}
+        axes[f"xaxis{n}"] = style.axis(title, [0, ROOM * max(bars)], **quiet)
+        notes += [
+            style.note(
+                write(size), x=size, y=row, xref=f"x{n}", yref=f"y{n}", xanchor="left", xshift=3
+            )
+            for row, size in zip(rows, sizes, strict=True)
+            if size is not None
+        ]
+    return style.figure(
+        data,
+        **axes,
+        yaxis=style.axis("", span, fixedrange=True, tickvals=rows, ticktext=names),
+        yaxis2=style.axis("", span, fixedrange=True, visible=False),
+        annotations=notes,
         dragmode=False,
         bargap=0.35,
     )
-    bars = [_bars(steps, "weights", "", POINTS), _bars(steps, "norm", "2", OWN)]
-    return go.Figure(bars, shape)
-
-
-def _rows(steps: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Places of the steps, from top to bottom."""
-    return [-row for row in range(len(steps))]
-
-
-def _sizes(
-    title: str, steps: Sequence[Mapping[str, Any]], key: str, **changes: Any
-) -> dict[str, Any]:
-    """An axis of sizes, with room for a number at the longest bar."""
-    longest = max(step[key] or 0 for step in steps)
-    quiet = {"tickvals": [], "ticktext": [], "fixedrange": True, "side": "top"}
-    return axis(title, [0, ROOM * longest], **quiet, **changes)
-
-
-def _bars(steps: Sequence[Mapping[str, Any]], key: str, axes: str, colour: str) -> Trace:
-    """A bar for each step, in a panel; axes: the number of its axes."""
-    return {
-        "type": "bar",
-        "name": key,
-        "orientation": "h",
-        "x": [step[key] or 0 for step in steps],
-        "y": _rows(steps),
-        "xaxis": f"x{axes}",
-        "yaxis": f"y{axes}",
-        "customdata": [step["name"] for step in steps],
-        "hovertemplate": f"%{{customdata}}: {key} %{{x:,.7~g}}<extra></extra>",
-        "marker": {"color": colour},
-    }
-
-
-def _numbers(
-    steps: Sequence[Mapping[str, Any]], key: str, axes: str, write: Callable[[float], str]
-) -> list[dict[str, Any]]:
-    """The number of each step that has one, at the end of its bar."""
-    look: dict[str, Any] = {"xref": f"x{axes}", "yref": f"y{axes}", "xanchor": "left", "xshift": 3}
-    return [
-        note(write(step[key]), x=step[key], y=row, **look)
-        for row, step in zip(_rows(steps), steps, strict=True)
-        if step[key] is not None
-    ]
 
 
 def _size(n: float) -> str:

@@ -1,4 +1,4 @@
-"""Colours by role, text safe to draw, axes and labels: common to all figures."""
+"""Colours by role, text safe to draw, traces, axes and labels: common to all figures."""
 
 import functools
 import html
@@ -6,10 +6,17 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+Figure: TypeAlias = "go.Figure"
+Trace: TypeAlias = dict[str, Any]
+Values: TypeAlias = Sequence[Any] | NDArray[Any]
 
 POINTS, LINE, SUMMARY, OWN, OTHER = "#4c7da8", "#d62728", "#27313f", "#c98a00", "#8a3ffc"
 """Sentences, the regression line, summaries, the visitor's own, a second group of sentences."""
@@ -37,12 +44,22 @@ THEME: Final[dict[str, str]] = {
 }
 """The theme's variable, without --st-, and the place in it, that replaces a colour in a page."""
 
+STAR: Final = {
+    "symbol": "star",
+    "size": 16,
+    "color": OWN,
+    "line": {"color": BACKGROUND, "width": 1},
+}
+"""The marker of a visitor's sentence."""
+
 LONGEST_LABEL, LINE_LENGTH = 160, 44
 """Letters of a sentence in a hover label, and of a line of it."""
 
-LABEL_SIZE = 13
+LABEL_SIZE: Final = 13
 PLOT_WIDTH, PLOT_HEIGHT = 300, 330
 """Pixels of the plot on a phone, where labels collide first."""
+
+LINE_HEIGHT: Final = 1.5 * LABEL_SIZE
 
 _LINES = re.compile(rf"(.{{1,{LINE_LENGTH}}})(?:\s|$)|(.{{{LINE_LENGTH}}})")
 
@@ -68,31 +85,14 @@ def hover_label(sentence: str) -> str:
     return escape(lines.rstrip("\n")).replace("\n", "<br>")
 
 
-def axis(title: str = "", span: Sequence[float] = (), **changes: Any) -> dict[str, Any]:
-    """An axis of a figure, with changes by Plotly's names.
-
-    span: its ends, as those of an automatic range: a fixed one that changed would undo a zoom.
-    """
-    look = {
-        "title": {"text": title, "standoff": 8, "font": {"size": LABEL_SIZE}},
-        "gridcolor": GRID,
-        "showgrid": False,
-        "zeroline": False,
-        "ticks": "",
-        "automargin": True,
-        "tickfont": {"color": TEXT},
-    }
-    if span:
-        look["autorangeoptions"] = {"minallowed": span[0], "maxallowed": span[1]}
-    return look | changes
-
-
-def layout(**changes: Any) -> dict[str, Any]:
-    """The layout of a figure, with changes by Plotly's names.
+def figure(data: Sequence[Trace], **changes: Any) -> Figure:
+    """A figure of traces, with changes of its layout by Plotly's names.
 
     spikedistance: Plotly looks for spikes even where there are none, and hover freezes.
     """
-    look = {
+    import plotly.graph_objects as go
+
+    layout = {
         "template": {},
         "font": {"size": LABEL_SIZE, "color": TEXT, "family": "sans-serif"},
         "paper_bgcolor": BACKGROUND,
@@ -115,6 +115,25 @@ def layout(**changes: Any) -> dict[str, Any]:
         },
         "bargap": 0,
     }
+    return go.Figure(data, layout | changes)
+
+
+def axis(title: str = "", span: Sequence[float] = (), **changes: Any) -> dict[str, Any]:
+    """An axis of a figure, with changes by Plotly's names.
+
+    span: its ends, as those of an automatic range: a fixed one that changed would undo a zoom.
+    """
+    look = {
+        "title": {"text": title, "standoff": 8, "font": {"size": LABEL_SIZE}},
+        "gridcolor": GRID,
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        "automargin": True,
+        "tickfont": {"color": TEXT},
+    }
+    if span:
+        look["autorangeoptions"] = {"minallowed": span[0], "maxallowed": span[1]}
     return look | changes
 
 
@@ -130,37 +149,37 @@ def ends(values: NDArray[Any], *others: float, room: float = 0.04) -> list[float
     return [low - room * (high - low), high + room * (high - low)]
 
 
-STAR: Final = {
-    "symbol": "star",
-    "size": 16,
-    "color": OWN,
-    "line": {"color": BACKGROUND, "width": 1},
-}
-"""The marker of a visitor's sentence."""
+def trace(
+    name: str,
+    x: Values,
+    y: Values,
+    texts: Sequence[str] = (),
+    label: str = "%{text}",
+    **look: Any,
+) -> Trace:
+    """Points or a line, by Plotly's names; the pointer leaves it out where it has no texts.
+
+    label: under the pointer, a template of Plotly.
+    """
+    words = {"text": texts, "hovertemplate": f"{label}<extra></extra>"}
+    hover = words if texts else {"hoverinfo": "skip"}
+    return {"type": "scatter", "mode": "lines", "name": name, "x": x, "y": y, **hover, **look}
 
 
 def area(
     name: str, x: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str, opacity: float
-) -> dict[str, Any]:
+) -> Trace:
     """The area between two lines; WebGL and labels under the pointer leave it out."""
     x, low, high = (np.asarray(values, np.float32) for values in (x, low, high))
-    return {
-        "type": "scatter",
-        "name": name,
-        "mode": "lines",
-        "x": np.concatenate([x, x[::-1]]),
-        "y": np.concatenate([high, low[::-1]]),
-        "fill": "toself",
-        "fillcolor": colour,
-        "opacity": opacity,
-        "line": {"width": 0},
-        "hoverinfo": "skip",
-    }
+    around = np.concatenate([x, x[::-1]]), np.concatenate([high, low[::-1]])
+    look: Trace = {"fill": "toself", "fillcolor": colour, "opacity": opacity}
+    return trace(name, *around, **look, line={"width": 0})
 
 
-def note(text: str, colour: str = TEXT, **place: Any) -> dict[str, Any]:
+def note(text: str, colour: str = TEXT, weight: str = "normal", **place: Any) -> dict[str, Any]:
     """A text in the picture, without an arrow."""
-    return {"text": text, "showarrow": False, "font": {"color": colour}, **place}
+    font = {"color": colour, "weight": weight}
+    return {"text": text, "showarrow": False, "font": font, **place}
 
 
 def corner(
@@ -191,6 +210,11 @@ class Label:
     y: float
     is_right: bool = False
 
+    @property
+    def width(self) -> float:
+        """Of the text, in pixels, about."""
+        return 0.6 * LABEL_SIZE * len(self.text)
+
 
 def annotations(
     labels: Iterable[Label], xs: Sequence[float], ys: Sequence[float]
@@ -202,25 +226,24 @@ def annotations(
     boxes: list[tuple[float, float, float]] = []
     placed = []
     for label in sorted(labels, key=lambda label: label.y):
-        width = 0.6 * LABEL_SIZE * len(label.text)
-        x = PLOT_WIDTH * (label.x - xs[0]) / (xs[1] - xs[0]) - width * label.is_right
+        x = PLOT_WIDTH * (label.x - xs[0]) / (xs[1] - xs[0]) - label.width * label.is_right
         y = start = PLOT_HEIGHT * (label.y - ys[0]) / (ys[1] - ys[0])
         for left, right, below in sorted(boxes, key=lambda box: box[2]):
-            if left < x + width and x < right and abs(below - y) < 1.5 * LABEL_SIZE:
-                y = below + 1.5 * LABEL_SIZE
-        boxes.append((x, x + width, y))
+            if left < x + label.width and x < right and abs(below - y) < LINE_HEIGHT:
+                y = below + LINE_HEIGHT
+        boxes.append((x, x + label.width, y))
         placed.append(
-            {
-                "text": escape(label.text),
-                "x": label.x,
-                "y": label.y,
-                "xanchor": "right" if label.is_right else "left",
-                "xshift": -10 if label.is_right else 10,
-                "yshift": round(y - start),
-                "showarrow": False,
-                "font": {"color": label.colour, "weight": "bold"},
-                "bgcolor": f"{BACKGROUND}c0",
-                "borderpad": 1,
-            }
+            note(
+                escape(label.text),
+                label.colour,
+                "bold",
+                x=label.x,
+                y=label.y,
+                xanchor="right" if label.is_right else "left",
+                xshift=-10 if label.is_right else 10,
+                yshift=round(y - start),
+                bgcolor=f"{BACKGROUND}c0",
+                borderpad=1,
+            )
         )
     return placed

@@ -144,7 +144,7 @@ class Result:
         """For a notebook: the answer and its picture."""
         from clsviz.figures import image
 
-        picture = base64.b64encode(image.png(self.plot())).decode()
+        picture = base64.b64encode(image.render(self.plot())).decode()
         lines = [self.verdict, self.advice, self.numbers, *self.caveats]
         return (
             f"<h3>{html.escape(self.question)}</h3>"

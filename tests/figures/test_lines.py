@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clsviz.figures import DRAW, lines
-from clsviz.figures.image import png
+from clsviz.figures import lines
+from clsviz.figures.image import render
 from clsviz.figures.style import LABEL_SIZE
 from clsviz.results.result import Result
 
@@ -16,7 +16,7 @@ NAN = np.nan
 
 
 def result_of(**changes: Any) -> Result:
-    """A result of kind probes: two layers, mean and pooler, with random weights."""
+    """A result of kind probes: three layers, mean and pooler, with random weights."""
     columns = {
         "vector": ["cls", "cls", "cls", "mean", "pooler"],
         "layer": [0, 1, 2, 2, 2],
@@ -31,45 +31,58 @@ def result_of(**changes: Any) -> Result:
     return Result("probes", "Where?", "There.", table, picture={"guess": 6.6, "unit": "tokens"})
 
 
-def trace(figure: Any, name: str) -> Any:
-    (one,) = [one for one in figure.data if one.name == name]
-    return one
+def traces(result: Result) -> dict[str, Any]:
+    return {trace.name: trace for trace in lines.probes(result).data}
 
 
 def test_lines_are_the_errors_of_the_layers() -> None:
     result = result_of()
-    figure = DRAW["probes"](result)
-    vector, norm = trace(figure, "[CLS] vector"), trace(figure, "its norm")
-    np.testing.assert_allclose(vector.y, result.table["probe_error"][:3], rtol=1e-6)
-    np.testing.assert_allclose(norm.y, result.table["norm_error"][:3], rtol=1e-6)
-    assert vector.x.tolist() == [0, 1, 2]
-    assert figure.layout.shapes[0].y0 == 6.6
-
-
-def test_a_point_knows_its_row_and_says_what_it_is() -> None:
-    pooler = trace(lines.probes(result_of()), "pooler output")
+    drawn, table = traces(result), result.table
+    for name, column in (("[CLS] vector", "probe_error"), ("its norm", "norm_error")):
+        np.testing.assert_allclose(drawn[name].y, table[column][:3], rtol=1e-6)
+        assert drawn[name].x.tolist() == [0, 1, 2]
+    assert list(drawn["guessing"].y) == [6.6, 6.6]
+    pooler = drawn["pooler output"]
     assert pooler.customdata.tolist() == [4]
     assert pooler.text[0] == "pooler output, layer 2<br><b>misses by 4.3 tokens, R² below 0</b>"
 
 
 def test_random_weights_are_a_band() -> None:
-    band = trace(lines.probes(result_of()), "random weights")
+    band = traces(result_of())["random weights"]
     assert band.x.tolist() == [1, 2, 2, 1]
     np.testing.assert_allclose(band.y, [1.4, 1.5, 1.3, 1.2], rtol=1e-6)
-    without = lines.probes(result_of(random_low=NAN, random_high=NAN))
-    assert "random weights" not in [one.name for one in without.data]
+    assert "random weights" not in traces(result_of(random_low=NAN, random_high=NAN))
 
 
-def test_labels_do_not_overlap_at_the_last_layer() -> None:
-    layout = lines.probes(result_of()).layout
-    low, high = layout.yaxis.autorangeoptions.minallowed, layout.yaxis.autorangeoptions.maxallowed
-    notes = [note for note in layout.annotations if note.xanchor == "right"]
-    heights = sorted(note.y * 330 / (high - low) + note.yshift for note in notes)
-    assert {note.text for note in notes} == {"mean-pooled", "pooler output", "random weights"}
-    assert all(b - a > LABEL_SIZE for a, b in itertools.pairwise(heights))
+def test_labels_overlap_neither_each_other_nor_a_line_on_a_phone() -> None:
+    layers = pd.DataFrame(
+        {
+            "vector": "cls",
+            "layer": range(7),
+            "probe_error": [NAN, 0.6, 1.0, 1.0, 1.1, 1.4, 4.3],
+            "norm_error": [NAN, 4.9, 5.6, 5.6, 6.0, 5.4, 6.5],
+            "random_low": 1.35,
+            "random_high": 1.4,
+        }
+    )
+    points = result_of().table[3:].assign(layer=6)
+    figure = lines.probes(result_of(**pd.concat([layers, points]).reset_index()))
+    scale = 330 / figure.layout.yaxis.autorangeoptions.maxallowed
+    boxes = []
+    for note in figure.layout.annotations:
+        width = (10 + 0.6 * LABEL_SIZE * len(note.text)) * 6.36 / 300
+        begin = note.x - width * (note.xanchor == "right")
+        boxes.append((begin, begin + width, note.y * scale + note.yshift))
+        if note.xanchor == "left":
+            x = np.linspace(begin, begin + width)
+            courses = [line for line in figure.data if len(line.x) > 1]
+            heights = [np.interp(x, line.x[:7], line.y[:7]) * scale for line in courses]
+            assert np.nanmin(np.abs(np.array(heights) - boxes[-1][2])) > LABEL_SIZE / 2, note.text
+    assert len(boxes) == 6
+    for (begin, end, y), (other_begin, other_end, other_y) in itertools.combinations(boxes, 2):
+        assert end < other_begin or other_end < begin or abs(y - other_y) > LABEL_SIZE
 
 
 @pytest.mark.parametrize("changes", [{}, dict.fromkeys(["probe_error", "norm_error"], NAN)])
 def test_the_picture_is_saved_even_without_errors(changes: dict[str, float]) -> None:
-    result = result_of(**changes)
-    assert png(lines.probes(result)).startswith(b"\x89PNG")
+    assert render(lines.probes(result_of(**changes))).startswith(b"\x89PNG")

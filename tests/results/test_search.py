@@ -161,7 +161,7 @@ def test_the_picture_can_be_drawn(dot: Result, tmp_path: Path) -> None:
     lines = [trace for trace in dot.plot().data if trace.name == "dot product"]
     shares = [fifth.exposure for fifth in ranking_of(dot)]
     assert 10 ** np.array(lines[0].y) == pytest.approx(np.maximum(shares, 0.02))
-    assert image.png(dot.plot()).startswith(b"\x89PNG")
+    assert image.render(dot.plot()).startswith(b"\x89PNG")
 
 
 def ranking_of(result: Result) -> list[Any]:
