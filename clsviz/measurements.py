@@ -65,11 +65,10 @@ class Means(Norms):
 
 
 @dataclass(frozen=True, eq=False)
-class Vectors(Means):
-    """Norms and vectors of n sentences.
+class Last(Norms):
+    """Norms of n sentences, and vectors after the last layer.
 
-    vectors: float32 (n, n_layers + 2 or 3, width): [CLS] after every layer, the mean after the
-        last, and the pooler's output if there is one.
+    vectors: float32 (n, 2 or 3, width): [CLS], the mean, and the pooler's output if there is one.
     """
 
     vectors: NDArray[np.float32]
@@ -79,32 +78,25 @@ class Vectors(Means):
 
         Raises SettingError where they were not measured.
         """
-        last = self.n_layers
+        last, n_poolers = self.n_layers, self.pooler.shape[1]
         layer = last if layer is None else layer
-        if layer > last or (layer < last and pooling != "cls"):
+        if pooling == "pooler" and not n_poolers:
+            raise SettingError("The model has no pooler.", "Choose cls or mean.")
+        from_end = {"cls": last - layer + 2 + n_poolers, "mean": 1 + n_poolers, "pooler": 1}
+        place = self.vectors.shape[1] - from_end[pooling]
+        if layer > last or place < 0 or (layer < last and pooling != "cls"):
             reason = f"There are no vectors of {pooling} after layer {layer}."
             raise SettingError(reason, "Choose the last layer.")
-        return _slot(self.vectors, {"cls": layer, "mean": last + 1, "pooler": last + 2}[pooling])
+        return np.ascontiguousarray(self.vectors[:, place])
 
 
 @dataclass(frozen=True, eq=False)
-class Last(Norms):
-    """Norms of n sentences, and vectors after the last layer.
+class Vectors(Means, Last):
+    """Norms and vectors of n sentences.
 
-    vectors: float32 (n, 2 or 3, width): [CLS], the mean, and the pooler's output if there is one.
+    vectors: float32 (n, n_layers + 2 or 3, width): [CLS] after every layer, the mean after the
+        last, and the pooler's output if there is one.
     """
-
-    vectors: NDArray[np.float32]
-
-    def of(self, pooling: Pooling) -> NDArray[np.float32]:
-        """The vectors of a pooling, float32 (n, width); raises SettingError as `Vectors.of`."""
-        return _slot(self.vectors, ("cls", "mean", "pooler").index(pooling))
-
-
-def _slot(vectors: NDArray[np.float32], slot: int) -> NDArray[np.float32]:
-    if slot == vectors.shape[1]:  # that of the pooler, which comes last
-        raise SettingError("The model has no pooler.", "Choose cls or mean.")
-    return np.ascontiguousarray(vectors[:, slot])
 
 
 FORMS: Final[dict[Kind, type[Norms]]] = {

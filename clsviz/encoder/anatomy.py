@@ -54,65 +54,45 @@ class Anatomy:
 
 def dissect(encoder: "Encoder", text: str) -> Anatomy:
     """A model, and a text in it; raises CorpusError where it is not text, and ModelError."""
-    arrays = encoder.run([text], "trace")
-    tokenizer, model = encoder.tokenizer, encoder.forward.model
+    arrays = encoder.run([text], "vectors")
+    tokenizer, model, n_layers = encoder.tokenizer, encoder.forward.model, encoder.n_layers
     ids = tokenizer.framed(tokenizer.ids([text])[0])
     embeddings = model.get_input_embeddings()
-    shapes = _shapes(model)
-    n_blocks = 1 + max((_block(name) for name in shapes), default=0)
-    n_layers = encoder.n_layers
+    states, _, pooled = np.split(arrays["vectors"][0], [n_layers + 1, n_layers + 2])
+    numbers = {name: BLOCK.search(name) for name in encoder.shapes}
+    blocks = {name: int(match[1]) for name, match in numbers.items() if match}
+    n_blocks = 1 + max(blocks.values(), default=0)
+
+    def part(name: str) -> str:
+        if name in blocks:
+            return f"layer {blocks[name] * n_layers // n_blocks + 1}"
+        return "embeddings" if "embed" in name else "pooler" if "pooler" in name else "other"
+
     return Anatomy(
         model_class=type(model).__name__,
         n_layers=n_layers,
         n_blocks=n_blocks,
         n_heads=getattr(model.config, "num_attention_heads", None),
         vocabulary=int(embeddings.num_embeddings),
-        max_length=encoder.max_length,
-        names=tuple(shapes),
-        shapes=tuple(shapes.values()),
-        parts=tuple(_part(name, n_blocks, n_layers) for name in shapes),
+        max_length=tokenizer.max_length,
+        names=tuple(encoder.shapes),
+        shapes=tuple(encoder.shapes.values()),
+        parts=tuple(map(part, encoder.shapes)),
         special=tokenizer.special,
         cls_input=embeddings.weight[ids[0]].detach().float().cpu().numpy().copy(),
         tokens=tokenizer.names(ids),
         ids=tuple(ids),
         n_tokens=int(arrays["n_tokens"][0]),
         is_cut=bool(arrays["truncated"][0]),
-        states=arrays["states"][0],
-        pooled=arrays["pooled"][0],
-        by_hand=_by_hand(model, arrays["states"][0, -1]),
+        states=states,
+        pooled=pooled.ravel(),
+        by_hand=_by_hand(getattr(model, "pooler", None), states[-1]),
     )
 
 
-def _shapes(model: Any) -> dict[str, list[int]]:
-    """The shape of each parameter of the model as transformers builds it: ours has packed some."""
-    import torch
-    import transformers
-
-    from clsviz.encoder.load import OWN_CODE
-
-    with torch.device("meta"):
-        original = transformers.AutoModel.from_config(model.config, **OWN_CODE)
-    has_pooler = getattr(model, "pooler", None) is not None
-    shapes = {name: list(weight.shape) for name, weight in original.named_parameters()}
-    return {name: shape for name, shape in shapes.items() if has_pooler or "pooler" not in name}
-
-
-def _block(name: str) -> int:
-    match = BLOCK.search(name)
-    return int(match[1]) if match else 0
-
-
-def _part(name: str, n_blocks: int, n_layers: int) -> str:
-    if BLOCK.search(name):
-        return f"layer {_block(name) * n_layers // n_blocks + 1}"
-    parts = {"embed": "embeddings", "pooler": "pooler"}
-    return next((part for word, part in parts.items() if word in name), "other")
-
-
-def _by_hand(model: Any, cls: NDArray[np.float32]) -> NDArray[np.float32]:
+def _by_hand(pooler: Any, cls: NDArray[np.float32]) -> NDArray[np.float32]:
     from torch import nn
 
-    pooler = getattr(model, "pooler", None)
     dense, activation = getattr(pooler, "dense", None), getattr(pooler, "activation", None)
     if not isinstance(dense, nn.Linear) or not isinstance(activation, nn.Tanh):
         return np.empty(0, np.float32)

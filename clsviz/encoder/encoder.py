@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,11 +14,11 @@ from torch import Tensor
 from clsviz.encoder import pipeline
 from clsviz.encoder.forward import has_bfloat16
 from clsviz.encoder.load import load as load_model
-from clsviz.encoder.reduce import REDUCERS, Forward, Measure, is_out_of_memory, pooled
+from clsviz.encoder.reduce import Forward, is_out_of_memory, reduce
 from clsviz.encoder.verify import choose
 from clsviz.errors import ModelError, SettingError
 from clsviz.experiment import Pooling, Precision
-from clsviz.measurements import Arrays
+from clsviz.measurements import Arrays, Kind, Last, Vectors
 from clsviz.sources.models import Weights
 
 TOKENS = {"cpu": 2048, "cuda": 131_072}
@@ -40,17 +39,15 @@ COMPARED = 8
 
 
 @functools.lru_cache(maxsize=2)
-def load(weights: Weights, precision: Precision = "exact", device: str = "auto") -> "Encoder":
+def load(weights: Weights, precision: Precision = "exact") -> "Encoder":
     """The encoder of these weights; see `Encoder`."""
-    return Encoder(weights, precision, device)
+    return Encoder(weights, precision)
 
 
 class Encoder:
     """A loaded model.
 
-    n_layers: number of the last layer; 0 is the embedding output. max_length: tokens that it reads
-    of a sentence, special ones included. width: dimensions of a vector. has_pooler: whether the
-    model has a pooler. caveats: sentences about how it runs.
+    n_layers: number of the last layer; 0 is the embedding output. shapes: of all its parameters.
     """
 
     def __init__(
@@ -63,15 +60,13 @@ class Encoder:
         """
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.weights = weights
-        self.precision = precision
-        self.device = torch.device(device)
+        self.weights, self.precision, self.device = weights, precision, torch.device(device)
         if precision == "fast" and not has_bfloat16(self.device):
             reason = "This processor has no products in bfloat16, which the fast precision takes."
             raise SettingError(reason, "Choose the exact one.")
-        steps = pipeline.read(weights.folder)
-        self.tokenizer, model = load_model(weights, steps)
-        if self.device.type == "cuda":
+        self.tokenizer, model = load_model(weights, pipeline.read(weights.folder))
+        self.shapes = {name: list(weight.shape) for name, weight in model.named_parameters()}
+        if device == "cuda":
             torch.backends.cuda.enable_cudnn_sdp(False)  # it plans each new shape for .1 s
             torch.backends.cudnn.allow_tf32 = False  # convolutions would lose 13 bits
             torch.backends.cuda.matmul.allow_tf32 = False
@@ -79,40 +74,45 @@ class Encoder:
         try:
             passes = choose(model.to(self.device), self.tokenizer, precision)
         except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error):
-                raise
-            raise self._too_large("a short text") from error
-        self.forward, self._exact, caveats = passes
+            raise self._failure(error, "a short text") from error
+        self.forward, self._exact = passes
         self.n_layers = len(self.forward.flat) - 1
-        self.width = len(self.forward.flat[-1])
-        self.has_pooler = getattr(model, "pooler", None) is not None
-        self.max_length = self.tokenizer.max_length
-        self.caveats = caveats
-        self._budget = TOKENS.get(self.device.type, TOKENS["cpu"])
-        self._lock = threading.Lock()
+        self._budget = TOKENS[self.device.type]
         n_cores = torch.get_num_threads()
-        self._n_threads = min(n_cores, MOST_THREADS) if self.device.type == "cpu" else 1
+        self._n_threads = min(n_cores, MOST_THREADS) if device == "cpu" else 1
         helpers = (n_cores // self._n_threads,)
         self._pool = ThreadPoolExecutor(self._n_threads, "batch", _share, helpers)
 
-    def run(self, sentences: Sequence[str], reduce: str) -> Arrays:
-        """Measure sentences, in their order; reduce: a key of `REDUCERS`.
+    def run(self, sentences: Sequence[str], kind: Kind) -> Arrays:
+        """Measure sentences, in their order; the arrays are those of the kind.
 
         A sentence's measurements depend on the others at most in rounding. Raises CorpusError where
         a sentence is not text, and ModelError where memory does not suffice or norms are not
         finite.
         """
         ids = self.tokenizer.ids(sentences)
-        first = [self.tokenizer.framed(row) for row in ids[:COMPARED]]
-        if self.precision == "fast" and ids:
-            exact = self._pool.submit(self._run, REDUCERS["norms"], self._exact, first)
-        arrays = self._measure(ids, REDUCERS[reduce])
+        rows = [self.tokenizer.framed(row) for row in ids or [[]]]
+        lengths = np.array([len(row) for row in rows])
+        order = np.argsort(-lengths, kind="stable")
+        n_threads = self._n_threads if self.forward.mixes_lengths else 0
+        slices = _batches(lengths[order], self._budget, n_threads)
+        batches = [[rows[i] for i in order[part]] for part in slices]
+        run = functools.partial(self._run, self.forward, kind)
+        parts = list((self._pool.map if n_threads > 1 else map)(run, batches))
+        places = np.argsort(order)[: len(ids)]
+        arrays = {
+            name: torch.cat([part[name] for part in parts]).cpu().numpy()[places]
+            for name in parts[0]
+        }
+        if not all(np.isfinite(array).all() for array in arrays.values()):
+            reason = f"{self.weights.label} gives vectors that are not finite."
+            raise ModelError(reason, "Its weights may be damaged: fetch them again.")
         error = np.full_like(arrays["cls"], np.nan)
         if self.precision == "fast" and ids:
-            norms = exact.result()["cls"].cpu().numpy()
-            error[:COMPARED] = np.abs(arrays["cls"][:COMPARED] / norms - 1)
+            exact = self._run(self._exact, "norms", rows[:COMPARED])["cls"].cpu().numpy()
+            error[:COMPARED] = np.abs(arrays["cls"][:COMPARED] / exact - 1)
         n_tokens = np.array([len(row) for row in ids], np.int32)
-        room = self.max_length - len(self.tokenizer.frame)
+        room = self.tokenizer.max_length - len(self.tokenizer.frame)
         return {"n_tokens": n_tokens, "truncated": n_tokens > room, "error": error, **arrays}
 
     def vectors(
@@ -120,59 +120,37 @@ class Encoder:
     ) -> NDArray[np.float32]:
         """The vectors of sentences after a layer (None: the last), float32 (n, width).
 
-        Raises SettingError where the model has no such layer, or no pooler, and errors as `run`.
+        Raises SettingError where the model has none, and errors as `run`.
         """
-        layer = self.n_layers if layer is None else layer
-        if not 0 <= layer <= self.n_layers or (pooling == "pooler" and layer < self.n_layers):
-            reason = f"There are no vectors of {pooling} after layer {layer}."
-            raise SettingError(reason, f"The last layer is {self.n_layers}.")
-        if pooling == "pooler" and not self.has_pooler:
-            raise SettingError(f"{self.weights.label} has no pooler.", "Choose cls or mean.")
-        measure = functools.partial(pooled, pooling=pooling, layer=layer)
-        return self._measure(self.tokenizer.ids(sentences), measure)["vectors"]
-
-    def _measure(self, ids: Sequence[Sequence[int]], measure: Measure) -> Arrays:
-        """What is measured of token ids, in their order."""
-        rows = [self.tokenizer.framed(row) for row in ids or [[]]]
-        lengths = np.array([len(row) for row in rows])
-        order = np.argsort(-lengths, kind="stable")
-        n_threads = self._n_threads if self.forward.mixes_lengths else 0
-        slices = _batches(lengths[order], self._budget, n_threads)
-        batches = [[rows[i] for i in order[part]] for part in slices]
-        run = functools.partial(self._run, measure, self.forward)
-        with self._lock:
-            parts = list((self._pool.map if n_threads > 1 else map)(run, batches))
-        arrays = {
-            name: torch.cat([part[name] for part in parts]).cpu().numpy() for name in parts[0]
-        }
-        if not all(np.isfinite(array).all() for array in arrays.values()):
-            reason = f"{self.weights.label} gives vectors that are not finite."
-            raise ModelError(reason, "Its weights may be damaged: fetch them again.")
-        places = np.argsort(order)[: len(ids)]
-        return {name: array[places] for name, array in arrays.items()}
+        if layer is None:
+            return Last.from_chunks([self.run(sentences, "last")]).of(pooling)
+        return Vectors.from_chunks([self.run(sentences, "vectors")]).of(pooling, layer)
 
     @torch.inference_mode()
     def _run(
-        self, measure: Measure, forward: Forward, rows: Sequence[Sequence[int]]
+        self, forward: Forward, kind: Kind, rows: Sequence[Sequence[int]]
     ) -> dict[str, Tensor]:
         """What is measured of a batch; where memory runs out, of its halves."""
         shapes = [(len(list(run)), length) for length, run in itertools.groupby(rows, len)]
         ids = np.fromiter(itertools.chain.from_iterable(rows), np.int64)
         try:
             flat = torch.from_numpy(ids).to(self.device)
-            runs = torch.split(flat, [n * m for n, m in shapes])
-            return measure(forward, [run.view(s) for run, s in zip(runs, shapes, strict=True)])
+            runs = torch.split(flat, [n * length for n, length in shapes])
+            batch = [run.view(shape) for run, shape in zip(runs, shapes, strict=True)]
+            return reduce(forward, batch, kind)
         except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error):
-                raise
+            failure = self._failure(error, f"a text of {len(rows[0]):,} tokens")
             if len(rows) == 1:
-                raise self._too_large(f"a text of {len(rows[0]):,} tokens") from error
+                raise failure from error
         self._budget = max(self._budget // 2, 1)
         middle = len(rows) // 2
-        halves = [self._run(measure, forward, half) for half in (rows[:middle], rows[middle:])]
+        halves = [self._run(forward, kind, half) for half in (rows[:middle], rows[middle:])]
         return {name: torch.cat([half[name] for half in halves]) for name in halves[0]}
 
-    def _too_large(self, text: str) -> ModelError:
+    def _failure(self, error: Exception, text: str) -> ModelError:
+        """The error where memory ran out; raises any other as it is."""
+        if not is_out_of_memory(error):
+            raise error
         reason = f"{self.weights.label} needs more memory than there is for {text}."
         return ModelError(reason, "Close other programs, or choose a smaller model.")
 

@@ -13,9 +13,8 @@ import functools
 import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -35,6 +34,14 @@ FUSED: dict[str, tuple[str, list[float], str]] = {
 
 SHORT = 64
 """Tokens of the longest sentences whose attention is float32 on a CPU."""
+
+LIKE_BERT = ("bert", "roberta", "xlm-roberta", "camembert", "data2vec-text", "ernie", "electra")
+LAYOUTS = {**dict.fromkeys((*LIKE_BERT, "mpnet"), "encoder"), "distilbert": "transformer"}
+"""The name of the encoder in a model, by the model type of the configuration.
+
+Attention and feed-forward of its blocks are each added to their input and then normalized. A model
+that gets other numbers from our pass runs by its own code.
+"""
 
 
 @functools.cache
@@ -60,19 +67,18 @@ def has_bfloat16(device: torch.device) -> bool:
 
 
 class Linear(nn.Module):
-    """A linear layer with its product in `dtype`, of weights packed where that is faster.
+    """Linear layers as one product in `dtype`, of weights packed where that is faster.
 
     activation: applied to the product, by its name in transformers.
     """
 
-    def __init__(
-        self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype, activation: str = ""
-    ) -> None:
+    def __init__(self, layers: Sequence[Any], dtype: torch.dtype, activation: str = "") -> None:
         super().__init__()
         self._dtype = dtype
-        self._weight = weight.detach().to(dtype)
-        self._bias = None if bias is None else bias.detach().to(dtype)
-        self._is_packed = weight.device.type == "cpu" and can_pack(dtype)
+        self._weight = torch.cat([layer.weight.detach() for layer in layers]).to(dtype)
+        biases = [layer.bias.detach() for layer in layers if layer.bias is not None]
+        self._bias = torch.cat(biases).to(dtype) if biases else None
+        self._is_packed = self._weight.device.type == "cpu" and can_pack(dtype)
         self._fused = activation if self._is_packed and activation in FUSED else ""
         self._activation = None if activation == self._fused else ACT2FN[activation]
         if self._is_packed:
@@ -86,10 +92,9 @@ class Linear(nn.Module):
             n = len(rows)
             if n % ROWS:
                 rows = functional.pad(rows, (0, 0, 0, -n % ROWS))
-            product = torch.ops.mkldnn._linear_pointwise(
-                rows, self._weight, self._bias, *FUSED[self._fused]
-            )
-            y = product[:n].unflatten(0, x.shape[:-1])
+            fused = FUSED[self._fused]
+            y = torch.ops.mkldnn._linear_pointwise(rows, self._weight, self._bias, *fused)
+            y = y[:n].unflatten(0, x.shape[:-1])
         else:
             y = functional.linear(x, self._weight, self._bias)
         return y if self._activation is None else torch.as_tensor(self._activation(y))
@@ -101,57 +106,8 @@ def swap_linears(model: nn.Module) -> dict[str, nn.Module]:
         return {}
     linears = {name: m for name, m in model.named_modules() if type(m) is nn.Linear}
     for name, linear in linears.items():
-        model.set_submodule(name, Linear(linear.weight, linear.bias, torch.float32))
+        model.set_submodule(name, Linear([linear], torch.float32))
     return dict(linears)
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Dotted names in a model, whose blocks have six linear layers and two LayerNorms.
-
-    Their order is query, key, value, output of the attention, up, down; attention's norm, the last.
-    blocks: their list. activation: between up and down, a setting of the configuration.
-    bias: the method that gives the bias on attention scores, or "".
-    """
-
-    blocks: str = "encoder.layer"
-    activation: str = "hidden_act"
-    bias: str = ""
-
-
-LAYOUTS = {
-    "bert": Layout(),
-    "roberta": Layout(),
-    "xlm-roberta": Layout(),
-    "camembert": Layout(),
-    "data2vec-text": Layout(),
-    "ernie": Layout(),
-    "electra": Layout(),
-    "mpnet": Layout(bias="encoder.compute_position_bias"),
-    "distilbert": Layout(blocks="transformer.layer", activation="activation"),
-}
-"""Layouts by the model type of the configuration.
-
-A new one fits if attention and feed-forward are each added to their input and then normalized. A
-model that gets other numbers from it runs by its own code.
-"""
-
-
-class Parts(NamedTuple):
-    """The linear layers and LayerNorms of a block in the order of `Layout`, and its activation."""
-
-    linears: list[Any]
-    norms: list[Any]
-    activation: str
-
-    @classmethod
-    def of(cls, block: nn.Module, activation: str) -> Self:
-        """The parts of a model's block; raises LookupError where there are others."""
-        linears = [part for part in block.modules() if type(part) is nn.Linear]
-        norms = [part for part in block.modules() if type(part) is nn.LayerNorm]
-        if len(linears) != 6 or len(norms) != 2:
-            raise LookupError(f"{len(linears)} linear layers, {len(norms)} LayerNorms")
-        return cls(linears, norms, activation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,16 +128,22 @@ class Texts:
         runs = torch.split(x[: sum(sizes)], sizes)
         return [run.view(*shape, -1) for run, shape in zip(runs, self.shapes, strict=True)]
 
+    def firsts(self, x: Tensor) -> Tensor:
+        """The first token of each sentence, (n, width)."""
+        return torch.cat([tokens[:, 0] for tokens in self.split(x)])
+
 
 class Block:
-    """Attention and feed-forward, each added to its input and then normalized."""
+    """Attention and feed-forward, each added to its input and then normalized.
 
-    def __init__(self, parts: Parts, dtype: torch.dtype) -> None:
-        output, up, down = parts.linears[3:]
-        self._output = Linear(output.weight, output.bias, dtype)
-        self._up = Linear(up.weight, up.bias, dtype, parts.activation)
-        self._down = Linear(down.weight, down.bias, dtype)
-        self._norms = parts.norms
+    parts: the linear layers query, key, value, output, up and down, and two LayerNorms.
+    """
+
+    def __init__(self, parts: Sequence[Any], activation: str, dtype: torch.dtype) -> None:
+        output, up, down, *self._norms = parts[3:]
+        self._output = Linear([output], dtype)
+        self._up = Linear([up], dtype, activation)
+        self._down = Linear([down], dtype)
 
     def feed(self, x: Tensor, attended: Tensor) -> Tensor:
         """The block's output from its input and what attention gathered, (rows, width)."""
@@ -192,11 +154,9 @@ class Block:
 class FullBlock(Block):
     """A block of all tokens."""
 
-    def __init__(self, parts: Parts, dtype: torch.dtype) -> None:
-        super().__init__(parts, dtype)
-        weight = torch.cat([linear.weight for linear in parts.linears[:3]])
-        bias = torch.cat([linear.bias for linear in parts.linears[:3]])
-        self._qkv = Linear(weight, bias, dtype)
+    def __init__(self, parts: Sequence[Any], activation: str, dtype: torch.dtype) -> None:
+        super().__init__(parts, activation, dtype)
+        self._qkv = Linear(parts[:3], dtype)
 
     def __call__(self, x: Tensor, texts: Texts) -> Tensor:
         """All tokens after the block, float32 (rows, width)."""
@@ -204,34 +164,14 @@ class FullBlock(Block):
         attended = qkv.new_zeros((len(qkv), qkv.shape[1] // 3))
         runs = zip(texts.split(qkv), texts.split(attended), texts.biases, strict=True)
         for products, result, bias in runs:
+            if qkv.device.type == "cpu" and products.shape[1] <= SHORT:
+                products = products.float()
             heads = products.view(*products.shape[:2], 3, texts.n_heads, -1)
-            result.copy_(attend(heads.permute(2, 0, 3, 1, 4), bias).flatten(2))
+            query, key, value = heads.permute(2, 0, 3, 1, 4)
+            bias = None if bias is None else bias.to(query.dtype)
+            averages = functional.scaled_dot_product_attention(query, key, value, bias)
+            result.copy_(averages.transpose(1, 2).flatten(2))
         return self.feed(x, attended)
-
-
-def attend(heads: Tensor, bias: Tensor | None) -> Tensor:
-    """Averages of values, (n, length, heads, width), from (3, n, heads, length, width)."""
-    if heads.device.type == "cpu" and heads.shape[3] <= SHORT:
-        return _attend_short(heads.float(), bias)
-    query, key, value = heads
-    bias = None if bias is None else bias.to(query.dtype)
-    return functional.scaled_dot_product_attention(query, key, value, bias).transpose(1, 2)
-
-
-def _attend_short(heads: Tensor, bias: Tensor | None) -> Tensor:
-    """As `attend`, by NumPy, whose products take and give matrices as they lie in memory."""
-    query, key, value = heads.numpy()
-    n, n_heads, length, width = query.shape
-    averages = torch.empty(n, length, n_heads, width)
-    scores = torch.empty(length, n, n_heads, length)  # softmax is slow over such short rows
-    with np.errstate(all="ignore"):  # norms are checked in the end
-        np.matmul(key, query.swapaxes(2, 3), out=scores.permute(1, 2, 0, 3).numpy())
-        scores *= width**-0.5
-        if bias is not None:
-            scores += bias.permute(3, 0, 1, 2)
-        weights = scores.softmax(0).permute(1, 2, 3, 0).numpy()
-        np.matmul(weights, value, out=averages.transpose(1, 2).numpy())
-    return averages
 
 
 class ClsBlock(Block):
@@ -241,15 +181,16 @@ class ClsBlock(Block):
     value's the average of tokens. The key's bias adds as much to all scores: softmax ignores it.
     """
 
-    def __init__(self, parts: Parts, dtype: torch.dtype) -> None:
-        super().__init__(parts, dtype)
-        self._query, key, value = parts.linears[:3]
-        self._key, self._value = key.weight.detach(), value.weight.detach()
-        self._value_bias = value.bias.detach()
+    def __init__(self, parts: Sequence[Any], activation: str, dtype: torch.dtype) -> None:
+        super().__init__(parts, activation, dtype)
+        self._query, self._key, self._value = parts[:3]
 
     def __call__(self, x: Tensor, cls: Tensor, texts: Texts) -> Tensor:
         """[CLS] after the block, float32 (n, width), from all tokens and [CLS] before it."""
-        key, value = (w.view(texts.n_heads, -1, w.shape[1]) for w in (self._key, self._value))
+        key, value = (
+            part.weight.view(texts.n_heads, -1, part.in_features)
+            for part in (self._key, self._value)
+        )
         heads = self._query(cls).view(len(cls), texts.n_heads, -1) * key.shape[1] ** -0.5
         through_key = torch.bmm(heads.transpose(0, 1), key).transpose(0, 1)
         queries = torch.split(through_key, [n for n, _ in texts.shapes])
@@ -259,7 +200,7 @@ class ClsBlock(Block):
             weights = (scores if bias is None else scores + bias[:, :, 0]).softmax(-1)
             averages.append(torch.bmm(weights, tokens))
         values = torch.bmm(torch.cat(averages).transpose(0, 1), value.mT)
-        return self.feed(cls, values.transpose(0, 1).flatten(1) + self._value_bias)
+        return self.feed(cls, values.transpose(0, 1).flatten(1) + self._value.bias)
 
 
 class OwnPass:
@@ -272,24 +213,23 @@ class OwnPass:
 
     def __init__(self, model: Any, dtype: torch.dtype, flat: list[Tensor]) -> None:
         self.model, self.flat = model, flat
-        layout = LAYOUTS[model.config.model_type]
-        activation = getattr(model.config, layout.activation)
-        blocks = [Parts.of(block, activation) for block in model.get_submodule(layout.blocks)]
-        self._blocks = [FullBlock(parts, dtype) for parts in blocks]
-        self._cls_block = ClsBlock(blocks[-1], torch.float32)
+        encoder = model.get_submodule(LAYOUTS[model.config.model_type])
+        activation = getattr(model.config, "hidden_act", None) or model.config.activation
+        blocks = [_parts(block) for block in encoder.layer]
+        self._blocks = [FullBlock(parts, activation, dtype) for parts in blocks]
+        self._cls_block = ClsBlock(blocks[-1], activation, torch.float32)
         self._n_heads = int(model.config.num_attention_heads)
         names = {name for name, _ in model.named_children()} & {"embeddings_project"}  # ELECTRA's
         self._embeddings = [model.get_submodule(name) for name in ("embeddings", *names)]
-        owner, _, method = layout.bias.rpartition(".")
-        self._bias = getattr(model.get_submodule(owner), method) if method else None
+        self._bias = getattr(encoder, "compute_position_bias", None)  # MPNet's
 
     def cls(self, batch: Sequence[Tensor]) -> list[Tensor]:
         """See `Forward`."""
         x, texts = self._begin(batch)
-        cls = [_firsts(x, texts)]
+        cls = [texts.firsts(x)]
         for block in self._blocks[:-1]:
             x = block(x, texts)
-            cls.append(_firsts(x, texts))
+            cls.append(texts.firsts(x))
         return [*cls, self._cls_block(x, cls[-1], texts)]
 
     def tokens(self, batch: Sequence[Tensor]) -> Iterator[list[Tensor]]:
@@ -313,6 +253,12 @@ class OwnPass:
         return torch.cat([*runs, padding]), Texts(shapes, self._n_heads, biases)
 
 
-def _firsts(x: Tensor, texts: Texts) -> Tensor:
-    """The first token of each sentence, (n, width)."""
-    return torch.cat([tokens[:, 0] for tokens in texts.split(x)])
+def _parts(block: nn.Module) -> list[Any]:
+    """The parts of a model's block, as `Block` takes them; raises LookupError for others."""
+    linears, norms = (
+        [module for module in block.modules() if type(module) is kind]
+        for kind in (nn.Linear, nn.LayerNorm)
+    )
+    if (len(linears), len(norms)) != (6, 2):
+        raise LookupError(f"{len(linears)} linear layers, {len(norms)} LayerNorms")
+    return [*linears, *norms]

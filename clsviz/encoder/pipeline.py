@@ -33,19 +33,27 @@ class Pipeline:
 
     def caveats(self, pooling: str) -> tuple[str, ...]:
         """Sentences about the steps that are left out, for whoever looks at norms of a vector."""
-        sentences = []
-        if self.is_unknown:
-            sentences.append("The model’s own pipeline, if it has one, is not on this machine.")
-        if self.has_prompt:
-            sentences.append(PROMPTED)
-        if self.pooling not in ("", pooling):
-            another = f"{quote(self.pooling)}; this is about {quote(pooling)}"
-            sentences.append(f"The model’s own pipeline takes the vector {another}.")
-        if self.normalizes:
-            sentences.append("Its own pipeline normalizes vectors; norms are those before that.")
-        if self.others:
-            sentences.append(before(self.others))
-        return tuple(sentences)
+        vectors = f"{quote(self.pooling)}; this is about {quote(pooling)}"
+        cases = [
+            (self.is_unknown, "The model’s own pipeline, if it has one, is not on this machine."),
+            (self.has_prompt, PROMPTED),
+            (
+                self.pooling not in ("", pooling),
+                f"The model’s own pipeline takes the vector {vectors}.",
+            ),
+            (
+                self.normalizes,
+                "Its own pipeline normalizes vectors; norms are those before that.",
+            ),
+            (self.others, before(self.others)),
+        ]
+        return tuple(sentence for holds, sentence in cases if holds)
+
+
+def before(others: tuple[str, ...]) -> str:
+    """The caveat about steps that change vectors otherwise."""
+    names = " and ".join(map(quote, others))
+    return f"The model's own pipeline ends with {names}; vectors are those before that."
 
 
 def read(folder: Path) -> Pipeline:
@@ -60,47 +68,36 @@ def read(folder: Path) -> Pipeline:
         is_cached = folder.parent.name == "snapshots"
         return Pipeline(is_unknown=is_cached and not (cache / PIPELINE).exists())
     try:
-        modules = _json(root / PIPELINE)
+        modules = json.loads((root / PIPELINE).read_bytes())
         steps = {str(step["type"]).rpartition(".")[2]: root / str(step["path"]) for step in modules}
-        settings = [_json(path) for path in sorted(folder.glob(LIMITS))[:1]]
-        first = settings[0] if settings else {}
-        of_tokenizer = first.get("tokenizer_args") or first.get("processor_kwargs") or {}
-        limit = of_tokenizer.get("model_max_length") or first.get("max_seq_length")
-        prompts = _json(root / PROMPTS) if (root / PROMPTS).is_file() else {}
-        prompt = (prompts.get("prompts") or {}).get(prompts.get("default_prompt_name"))
+        settings = next(map(_settings, sorted(folder.glob(LIMITS))), {})
+        prompts = _settings(root / PROMPTS) if (root / PROMPTS).is_file() else {}
+        of_tokenizer = settings.get("tokenizer_args") or settings.get("processor_kwargs") or {}
+        limit = of_tokenizer.get("model_max_length") or settings.get("max_seq_length")
+        default = (prompts.get("prompts") or {}).get(prompts.get("default_prompt_name"))
         return Pipeline(
             max_length=None if limit is None else int(limit),
-            lower_case=bool(first.get("do_lower_case")),
-            has_prompt=bool(prompt),
-            pooling=_pooling(_json(steps["Pooling"] / "config.json")) if "Pooling" in steps else "",
+            lower_case=bool(settings.get("do_lower_case")),
+            has_prompt=bool(default),
+            pooling=_pooling(steps["Pooling"] / "config.json") if "Pooling" in steps else "",
             normalizes="Normalize" in steps,
             others=tuple(sorted(steps.keys() - {"Transformer", "Pooling", "Normalize"})),
         )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise _damaged(folder) from error
+    except (AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError) as error:
+        reason = f"The pipeline in {quote(root)} cannot be read ({quote(error)})."
+        raise ModelError(reason, "Fetch its files again.") from error
 
 
-def before(others: tuple[str, ...]) -> str:
-    """The caveat about steps that change vectors otherwise."""
-    names = " and ".join(map(quote, others))
-    return f"The model's own pipeline ends with {names}; vectors are those before that."
+def _settings(path: Path) -> dict[str, Any]:
+    settings: dict[str, Any] = json.loads(path.read_bytes())
+    return settings
 
 
-def _pooling(settings: dict[str, Any]) -> str:
+def _pooling(path: Path) -> str:
     """The mode of a Pooling module, from its name or from older settings, pooling_mode_…."""
+    settings = _settings(path)
     if mode := settings.get("pooling_mode"):
         return mode if isinstance(mode, str) else "+".join(mode)
     names = [name for name, is_on in settings.items() if is_on is True]
     modes = [re.sub("^pooling_mode_|_tokens?$", "", name) for name in names]
     return "+".join(mode for mode in modes if not mode.startswith("include")) or "mean"
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise _damaged(path) from error
-
-
-def _damaged(path: Path) -> ModelError:
-    return ModelError(f"The pipeline in {quote(path)} cannot be read.", "Fetch its files again.")

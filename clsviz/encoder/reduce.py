@@ -1,13 +1,12 @@
-"""What is measured of a batch of sentences, by name."""
+"""What is measured of a batch of sentences."""
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
-from clsviz.experiment import Pooling
+from clsviz.measurements import Kind
 
 
 class Forward(Protocol):
@@ -29,59 +28,27 @@ class Forward(Protocol):
         """All tokens after every layer, float32 (n, length, width) for each matrix of the batch."""
 
 
-Measure = Callable[[Forward, Sequence[Tensor]], dict[str, Tensor]]
-
-
-def norms(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
-    """The arrays of `Norms` that take a model."""
-    return _norms(forward, forward.cls(batch))
-
-
-def means(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
-    """The arrays of `Means` that take a model."""
-    cls, mean = _by_layer(forward, batch)
-    return {**_norms(forward, cls), "mean": _lengths(mean)}
-
-
-def vectors(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
-    """The arrays of `Vectors` that take a model."""
-    cls, mean = _by_layer(forward, batch)
-    return {**_norms(forward, cls), "mean": _lengths(mean), **_vectors(forward, cls, mean[-1])}
-
-
-def last(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
-    """The arrays of `Last` that take a model."""
-    cls, tokens = [], []
-    for tokens in forward.tokens(batch):
-        cls.append(_firsts(tokens))
-    return {**_norms(forward, cls), **_vectors(forward, cls[-1:], _means(tokens))}
-
-
-def trace(forward: Forward, batch: Sequence[Tensor]) -> dict[str, Tensor]:
-    """The arrays of `Norms`; states, [CLS] after every layer; pooled, the output of the pooler."""
-    cls = forward.cls(batch)
-    pooled = pool(forward.model, cls[-1]) or [cls[-1][:, :0]]
-    return {**_norms(forward, cls), "states": torch.stack(cls, dim=1), "pooled": pooled[0]}
-
-
-REDUCERS: dict[str, Measure] = {
-    "norms": norms,
-    "means": means,
-    "vectors": vectors,
-    "last": last,
-    "trace": trace,
-}
-
-
-def pooled(
-    forward: Forward, batch: Sequence[Tensor], pooling: Pooling, layer: int
-) -> dict[str, Tensor]:
-    """The vectors of a pooling after a layer."""
-    if pooling == "mean":
-        tokens = next(itertools.islice(forward.tokens(batch), layer, None))
-        return {"vectors": _means(tokens)}
-    cls = forward.cls(batch)[layer]
-    return {"vectors": cls if pooling == "cls" else pool(forward.model, cls)[0]}
+def reduce(forward: Forward, batch: Sequence[Tensor], kind: Kind) -> dict[str, Tensor]:
+    """The arrays of a kind, as `clsviz.measurements` describes them, that take a model."""
+    cls, means = [], []
+    if kind == "norms":
+        cls = forward.cls(batch)
+    else:
+        for tokens in forward.tokens(batch):
+            cls.append(torch.cat([run[:, 0] for run in tokens]))
+            means.append(torch.cat([run.mean(1) for run in tokens]))
+    pooled = pool(forward.model, cls[-1])
+    norms = _norms([*cls, *pooled])
+    arrays = {"cls": norms[:, : len(cls)], "pooler": norms[:, len(cls) :]}
+    if kind in ("means", "vectors"):
+        arrays["mean"] = _norms(means)
+    if kind in ("vectors", "last"):
+        layers = slice(0 if kind == "vectors" else -1, None)
+        vectors = [*cls[layers], means[-1]]
+        flat = [*forward.flat[layers], forward.flat[-1]]
+        varying = [torch.where(f.isnan(), v, f) for v, f in zip(vectors, flat, strict=True)]
+        arrays["vectors"] = torch.stack([*varying, *pooled], dim=1)
+    return arrays
 
 
 def pool(model: Any, cls: Tensor) -> list[Tensor]:
@@ -95,35 +62,9 @@ def pool(model: Any, cls: Tensor) -> list[Tensor]:
     return [pooler(cls[:, None])]
 
 
-def _by_layer(forward: Forward, batch: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-    """[CLS], and the mean over all tokens, after every layer, float32 (n, width) each."""
-    layers = [(_firsts(tokens), _means(tokens)) for tokens in forward.tokens(batch)]
-    return [cls for cls, _ in layers], [mean for _, mean in layers]
-
-
-def _firsts(tokens: Sequence[Tensor]) -> Tensor:
-    return torch.cat([run[:, 0] for run in tokens])
-
-
-def _means(tokens: Sequence[Tensor]) -> Tensor:
-    return torch.cat([run.mean(1) for run in tokens])
-
-
-def _norms(forward: Forward, cls: list[Tensor]) -> dict[str, Tensor]:
-    lengths = _lengths([*cls, *pool(forward.model, cls[-1])])
-    return {"cls": lengths[:, : len(cls)], "pooler": lengths[:, len(cls) :]}
-
-
-def _lengths(vectors: Sequence[Tensor]) -> Tensor:
+def _norms(vectors: Sequence[Tensor]) -> Tensor:
     """L2 norms, float32 (n, number of vectors)."""
     return torch.stack([torch.linalg.vector_norm(vector, dim=1) for vector in vectors], dim=1)
-
-
-def _vectors(forward: Forward, cls: Sequence[Tensor], mean: Tensor) -> dict[str, Tensor]:
-    """[CLS] after the last layers, the mean and the pooler's output, without what is rounding."""
-    flat = [*forward.flat[-len(cls) :], forward.flat[-1]]
-    varying = [torch.where(f.isnan(), v, f) for v, f in zip([*cls, mean], flat, strict=True)]
-    return {"vectors": torch.stack([*varying, *pool(forward.model, cls[-1])], dim=1)}
 
 
 def is_out_of_memory(error: Exception) -> bool:

@@ -1,6 +1,7 @@
 """Sentences to token ids, as a model's own tokenizer cuts them."""
 
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,31 +9,28 @@ from typing import Any
 from clsviz.errors import CorpusError, ModelError, quote
 from clsviz.sources.models import ANOTHER
 
+SURROGATE = re.compile(r"[\ud800-\udfff]")
+
 
 @dataclass(frozen=True)
 class Frame:
     """Special tokens around every sentence; the first is [CLS].
 
     prefix, suffix: token ids before and after the sentence. types: token types of the prefix, of
-    each token of the sentence, and of the suffix.
+    each token of the sentence, and of the suffix; None if all are 0.
     """
 
     prefix: list[int]
     suffix: list[int]
-    types: tuple[list[int], int, list[int]]
+    types: tuple[list[int], int, list[int]] | None
 
     def __len__(self) -> int:
         return len(self.prefix) + len(self.suffix)
 
-    @property
-    def has_types(self) -> bool:
-        """True if a type is not 0, which models take where they get none."""
-        return any([*self.types[0], self.types[1], *self.types[2]])
-
     def token_types(self, length: int) -> list[int]:
         """The type of every token of a sentence, special ones included."""
-        prefix, content, suffix = self.types
-        return [*prefix, *[content] * (length - len(self)), *suffix]
+        prefix, content, suffix = self.types or ([], 0, [])
+        return [*prefix, *[content] * (length - len(prefix) - len(suffix)), *suffix]
 
 
 def frame_of(tokenizer: Any, label: str) -> Frame:
@@ -42,36 +40,46 @@ def frame_of(tokenizer: Any, label: str) -> Frame:
     the tokenizer drops Latin letters.
     """
     words = (tokenizer.decode([n], skip_special_tokens=True) for n in range(len(tokenizer)))
-    texts = itertools.chain("a", words)
-    contents = ((text, tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts)
-    text, content = next((pair for pair in contents if pair[1]), ("", []))
-    encoded = tokenizer(text)
-    framed = encoded["input_ids"]
-    types = encoded.get("token_type_ids") or [0] * len(framed)
-    starts = [i for i in range(len(framed)) if framed[i : i + len(content)] == content]
-    if tokenizer.cls_token_id is None or not content or not starts:
-        raise ModelError(f"{label} has no [CLS] token.", ANOTHER)
-    start, stop = starts[0], starts[0] + len(content)
-    if framed[:start][:1] != [tokenizer.cls_token_id]:
-        raise ModelError(f"The tokenizer of {label} does not begin a sentence with [CLS].", ANOTHER)
-    return Frame(framed[:start], framed[stop:], (types[:start], types[start], types[stop:]))
+    for text in itertools.chain("a", words):
+        if content := tokenizer(text, add_special_tokens=False)["input_ids"]:
+            encoded = tokenizer(text)
+            ids = encoded["input_ids"]
+            starts = [n for n in range(len(ids)) if ids[n : n + len(content)] == content]
+            if tokenizer.cls_token_id is None or not starts:
+                break
+            start, stop = starts[0], starts[0] + len(content)
+            if ids[:start][:1] != [tokenizer.cls_token_id]:
+                reason = f"The tokenizer of {label} does not begin a sentence with [CLS]."
+                raise ModelError(reason, ANOTHER)
+            types = encoded.get("token_type_ids") or [0]
+            parts = (types[:start], types[start], types[stop:]) if any(types) else None
+            return Frame(ids[:start], ids[stop:], parts)
+    raise ModelError(f"{label} has no [CLS] token.", ANOTHER)
 
 
 class Tokenizer:
     """A tokenizer of transformers, with neither its truncation nor its padding.
 
     max_length: tokens that the model reads of a sentence, special ones included.
+    n_known: tokens that it knows. Raises ModelError where the two do not belong together.
     """
 
-    def __init__(self, tokenizer: Any, max_length: int, vocabulary_size: int, label: str) -> None:
-        if tokenizer.is_fast:  # tokenizer.json may ask for both
-            tokenizer.backend_tokenizer.no_truncation()
-            tokenizer.backend_tokenizer.no_padding()
+    def __init__(self, tokenizer: Any, max_length: int, n_known: int, label: str) -> None:
+        self._tokenizer = tokenizer
+        self._backend = tokenizer.backend_tokenizer if tokenizer.is_fast else None
+        if self._backend:  # tokenizer.json may ask for both
+            self._backend.no_truncation()
+            self._backend.no_padding()
         self.frame = frame_of(tokenizer, label)
         self.max_length = max_length
         self.label = label
-        self._tokenizer = tokenizer
-        self._vocabulary_size = vocabulary_size
+        self._n_known = n_known
+        self._check([self.frame.prefix, self.frame.suffix])
+        if max_length <= len(self.frame):
+            raise ModelError(
+                f"{label} reads at most {max_length} tokens, and {len(self.frame)} are special.",
+                "Its configuration may be wrong: choose another model.",
+            )
 
     def ids(self, sentences: Sequence[str]) -> list[list[int]]:
         """Token ids of each sentence, without special tokens and before truncation.
@@ -79,21 +87,33 @@ class Tokenizer:
         Raises CorpusError where a sentence is not text, and ModelError where the tokenizer fails.
         """
         for sentence in sentences:
-            _check(sentence)
+            if not isinstance(sentence, str):
+                raise CorpusError(f"{quote(sentence)} is not a text.", "Pass sentences as strings.")
+            if SURROGATE.search(sentence):
+                reason = f"{quote(sentence)} holds half a character (a lone surrogate)."
+                raise CorpusError(reason, "Remove it, or save the text as UTF-8 again.")
         try:
-            if self._tokenizer.is_fast:
-                encode = self._tokenizer.backend_tokenizer.encode_batch_fast
-                ids = [row.ids for row in encode(list(sentences), add_special_tokens=False)]
+            if self._backend:
+                rows = self._backend.encode_batch_fast(list(sentences), add_special_tokens=False)
+                ids = [row.ids for row in rows]
             else:
                 encode = self._tokenizer
                 ids = [encode(one, add_special_tokens=False)["input_ids"] for one in sentences]
         except Exception as error:  # such as where it lacks a token for unknown text
             reason = f"The tokenizer of {self.label} cannot read a sentence ({quote(error)})."
             raise ModelError(reason, "Choose another model.") from error
-        largest = max((max(row, default=0) for row in ids), default=0)
-        if largest >= self._vocabulary_size:  # on a GPU it would end the process
-            raise self.mismatch(largest)
+        self._check(ids)
         return ids
+
+    def _check(self, ids: Sequence[Sequence[int]]) -> None:
+        """Raise ModelError for a token that the model does not know: a GPU's process would end."""
+        largest = max((max(row, default=0) for row in ids), default=0)
+        if largest >= self._n_known:
+            raise ModelError(
+                f"The tokenizer of {self.label} gives token {largest:,}, but the model knows only "
+                f"{self._n_known:,} tokens.",
+                "They do not belong together: fetch its files again.",
+            )
 
     def framed(self, ids: Sequence[int]) -> list[int]:
         """The tokens that the model reads: with special ones, truncated."""
@@ -107,26 +127,11 @@ class Tokenizer:
     @property
     def special(self) -> tuple[list[Any], ...]:
         """The role, such as cls, the token and the id of each special token, by id."""
-        roles = self._tokenizer.special_tokens_map.items()
-        tokens = [(role.removesuffix("_token"), str(name)) for role, name in roles]
-        ids = self._tokenizer.convert_tokens_to_ids([name for _, name in tokens])
-        rows = [[*token, id_] for token, id_ in zip(tokens, ids, strict=True) if id_ is not None]
+        names = self._tokenizer.special_tokens_map
+        ids = self._tokenizer.convert_tokens_to_ids(list(names.values()))
+        rows = [
+            [role.removesuffix("_token"), str(name), number]
+            for (role, name), number in zip(names.items(), ids, strict=True)
+            if number is not None
+        ]
         return tuple(sorted(rows, key=lambda row: row[2]))
-
-    def mismatch(self, token: int) -> ModelError:
-        """The error of a token that the model does not know."""
-        return ModelError(
-            f"The tokenizer of {self.label} gives token {token:,}, but the model knows only "
-            f"{self._vocabulary_size:,} tokens.",
-            "They do not belong together: fetch its files again.",
-        )
-
-
-def _check(sentence: object) -> None:
-    if not isinstance(sentence, str):
-        raise CorpusError(f"{quote(sentence)} is not a text.", "Pass sentences as strings.")
-    try:
-        sentence.encode()
-    except UnicodeEncodeError:
-        reason = f"{quote(sentence)} holds half a character (a lone surrogate)."
-        raise CorpusError(reason, "Remove it, or save the text as UTF-8 again.") from None

@@ -1,7 +1,7 @@
 """The fastest forward pass that gives the numbers of a model's own."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from clsviz.encoder.forward import LAYOUTS, OwnPass, swap_linears
-from clsviz.encoder.reduce import Forward, is_out_of_memory, norms, pool, vectors
+from clsviz.encoder.reduce import Forward, is_out_of_memory, pool, reduce
 from clsviz.encoder.tokens import Frame, Tokenizer
 from clsviz.errors import ModelError, SettingError, quote
 from clsviz.experiment import Precision
@@ -18,8 +18,8 @@ from clsviz.sources.models import ANOTHER
 LENGTHS = (40, 17, 17, 9, 9, 3, 1, 1)
 """Tokens of the sentences that passes are compared on, without special ones."""
 
-TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 0.05}
-"""Largest relative error of a norm."""
+EXACT, FAST = 1e-5, 0.05
+"""Largest relative errors of a norm."""
 
 SEES = 1e-5
 """Difference between [CLS] of two sentences, relative to its largest number, beyond rounding."""
@@ -54,7 +54,7 @@ class ModelPass:
             needed = (5 + 2 * config.num_random_blocks) * config.block_size
             self.model.set_attention_type("block_sparse" if length > needed else "original_full")
         types = {}
-        if self._frame.has_types:
+        if self._frame.types:
             row = torch.tensor(self._frame.token_types(length), device=ids.device)
             types["token_type_ids"] = row.expand_as(ids)
         output = self.model(input_ids=ids, output_hidden_states=True, return_dict=True, **types)
@@ -63,20 +63,20 @@ class ModelPass:
 
 
 @torch.inference_mode()
-def choose(
-    model: Any, tokenizer: Tokenizer, precision: Precision
-) -> tuple[Forward, Forward, tuple[str, ...]]:
-    """The fastest pass in a precision, the fastest exact one, and sentences about them.
+def choose(model: Any, tokenizer: Tokenizer, precision: Precision) -> tuple[Forward, Forward]:
+    """The fastest pass in a precision, and the fastest exact one.
 
     They agree with the model's own on eight sentences. Raises ModelError where the model cannot
     read a sentence or is a decoder, and SettingError where it has no fast pass.
     """
-    own, batch, caveats = ModelPass(model, tokenizer.frame), _sample(model, tokenizer), []
+    own, batch = ModelPass(model, tokenizer.frame), _sample(model, tokenizer)
     try:
         own.flat = _flat(own, batch[0])
-        if not _has_known_pooler(model, batch[0]):
-            model.pooler = None
-            caveats.append("The model's pooler is of a kind of its own, and left out.")
+        output = model(input_ids=batch[0], return_dict=True)
+        own_pooled = output.get("pooler_output")
+        pooled = pool(model, output.last_hidden_state[:, 0])
+        if pooled and (own_pooled is None or not torch.allclose(pooled[0], own_pooled, rtol=1e-4)):
+            model.pooler = None  # it is of a kind of its own
         expected, last = _numbers(own, batch), own.cls(batch)[-1]
     except Exception as error:  # a model that is damaged or reads no text may raise anything
         if is_out_of_memory(error):
@@ -86,22 +86,34 @@ def choose(
     if (last - last[0]).abs().max() <= SEES * last.abs().max():
         reason = f"[CLS] of {tokenizer.label} is the same for every sentence, as in a decoder."
         raise ModelError(reason, ANOTHER)
-    layout = None if tokenizer.frame.has_types else LAYOUTS.get(model.config.model_type)
-    exact = layout and _own_pass(own, torch.float32, batch, expected)
-    fast = exact and precision == "fast" and _own_pass(own, torch.bfloat16, batch, expected)
+
+    def verified(build: Callable[[], Forward], tolerance: float) -> Forward | None:
+        try:
+            forward = build()
+            numbers = _numbers(forward, batch)
+        except (AttributeError, LookupError, TypeError, ValueError, RuntimeError) as error:
+            if is_out_of_memory(error):
+                raise
+            return None
+        return forward if torch.allclose(numbers, expected, rtol=tolerance, atol=0) else None
+
+    exact = fast = None
+    layout = LAYOUTS.get(model.config.model_type)
+    if layout and not tokenizer.frame.types:
+        exact = verified(lambda: OwnPass(model, torch.float32, own.flat), EXACT)
+        if exact and precision == "fast":
+            fast = verified(lambda: OwnPass(model, torch.bfloat16, own.flat), FAST)
     if precision == "fast" and not fast:
         reason = f"{tokenizer.label} cannot be measured in the fast precision."
         raise SettingError(reason, "Choose the exact one.")
-    if layout and exact:
-        model.set_submodule(layout.blocks, nn.ModuleList())  # its weights are packed in the pass
-        return fast or exact, exact, tuple(caveats)
-    if layout:
-        caveats.append("The model is not built as its type suggests, and runs more slowly.")
+    if exact:
+        model.set_submodule(f"{layout}.layer", nn.ModuleList())  # the pass has packed its weights
+        return fast or exact, exact
     originals = swap_linears(model)
-    if originals and not _agrees(own, batch, expected, torch.float32):
+    if not verified(lambda: own, EXACT):
         for name, module in originals.items():
             model.set_submodule(name, module)
-    return own, own, tuple(caveats)
+    return own, own
 
 
 def _sample(model: Any, tokenizer: Tokenizer) -> list[Tensor]:
@@ -115,36 +127,8 @@ def _sample(model: Any, tokenizer: Tokenizer) -> list[Tensor]:
 
 def _numbers(forward: Forward, batch: Sequence[Tensor]) -> Tensor:
     """All norms that the pass gives of a batch, by each of its ways, (n, number of norms)."""
-    parts = [norms(forward, batch), vectors(forward, batch)]
-    return torch.cat([part[n] for part in parts for n in part if n != "vectors"], dim=1)
-
-
-def _own_pass(
-    own: ModelPass, dtype: torch.dtype, batch: Sequence[Tensor], expected: Tensor
-) -> OwnPass | None:
-    try:
-        own_pass = OwnPass(own.model, dtype, own.flat)
-    except (AttributeError, LookupError, TypeError):  # not built as its type suggests
-        return None
-    return own_pass if _agrees(own_pass, batch, expected, dtype) else None
-
-
-def _agrees(
-    forward: Forward, batch: Sequence[Tensor], expected: Tensor, dtype: torch.dtype
-) -> bool:
-    try:
-        return torch.allclose(_numbers(forward, batch), expected, rtol=TOLERANCE[dtype], atol=0)
-    except (AttributeError, TypeError, ValueError, RuntimeError) as error:
-        if is_out_of_memory(error):
-            raise
-        return False
-
-
-def _has_known_pooler(model: Any, ids: Tensor) -> bool:
-    """False if the model has a pooler whose output `pool` does not give."""
-    output = model(input_ids=ids, return_dict=True)
-    pooled, own = pool(model, output.last_hidden_state[:, 0]), output.get("pooler_output")
-    return not pooled or (own is not None and torch.allclose(pooled[0], own, rtol=1e-4))
+    arrays = [*reduce(forward, batch, "norms").values(), *reduce(forward, batch, "means").values()]
+    return torch.cat(arrays, dim=1)
 
 
 def _flat(own: ModelPass, ids: Tensor) -> list[Tensor]:

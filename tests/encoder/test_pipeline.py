@@ -41,7 +41,7 @@ def test_limits_of_the_tokenizer_come_first(key: str, bert: Path) -> None:
     limits = {key: {"model_max_length": 9}, "max_seq_length": 12}
     write_pipeline(bert, "Pooling", pooling={}, **limits)
     write_tokenizer(bert, model_max_length=5)
-    assert load(weights(bert)).max_length == 9
+    assert load(weights(bert)).tokenizer.max_length == 9
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_limit_and_lower_case_are_heeded(bert: Path) -> None:
     write_pipeline(bert, "Pooling", pooling={}, max_seq_length=8, do_lower_case=True)
     encoder = load(weights(bert))
     norms = encoder.run(["the Cat", "the cat", "the cXX"], "norms")
-    assert encoder.max_length == 8
+    assert encoder.tokenizer.max_length == 8
     assert norms["truncated"].tolist() == [True] * 3
     assert norms["n_tokens"].tolist() == [7] * 3
     assert norms["cls"][0, -1] == pytest.approx(norms["cls"][1, -1], rel=1e-6)
@@ -113,5 +113,5 @@ def test_the_built_in_model_reads_what_sentence_transformers_reads() -> None:
     means = encoder.vectors(texts, "mean")
     means /= np.linalg.norm(means, axis=1, keepdims=True)
     np.testing.assert_allclose(means, theirs.encode(texts), atol=1e-6)
-    assert encoder.max_length == theirs.max_seq_length == 256
+    assert encoder.tokenizer.max_length == theirs.max_seq_length == 256
     assert encoder.run(texts, "norms")["truncated"].tolist() == [True, True, False]

@@ -36,12 +36,7 @@ def write_gpt2(folder: Path) -> None:
 REFUSALS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no [CLS]": (lambda folder: write_tokenizer(folder, frame="$A", cls_token=None), "no .CLS."),
     "[CLS] last": (lambda folder: write_tokenizer(folder, frame="$A [SEP] [CLS]"), "begin"),
-    "a decoder": (lambda folder: configure(folder, is_decoder=True), "is a decoder"),
     "a decoder that does not say so": (write_gpt2, "the same for every sentence"),
-    "an encoder with a decoder": (
-        lambda folder: configure(folder, is_encoder_decoder=True),
-        "is an encoder-decoder",
-    ),
     "no vocabulary": (lambda folder: write_model(folder, "Canine"), "not supported"),
     "code": (lambda folder: configure(folder, model_type="odd", auto_map={}), "code that comes"),
     "unknown": (lambda folder: configure(folder, model_type="odd"), "“odd”"),
@@ -85,7 +80,6 @@ def test_norms_that_are_not_finite_are_refused(bert: Path) -> None:
 def test_a_missing_pooler_is_only_absent(bert: Path) -> None:
     reweigh(bert, lambda w: [w.pop(name) for name in list(w) if name.startswith("pooler")])
     encoder = load(weights(bert))
-    assert not encoder.has_pooler
     assert encoder.run(["the cat"], "vectors")["pooler"].shape == (1, 0)
 
 
