@@ -2,12 +2,11 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clsviz.encoder import pipeline
 from clsviz.errors import SettingError, Undefined
@@ -16,17 +15,16 @@ from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured, Prepared, measure
 from clsviz.jobs.search import Rankings, key_of, run
 from clsviz.jobs.worker import Runner
-from clsviz.measurements import Kind, Vectors
+from clsviz.measurements import Kind
 from clsviz.results import provenance
-from clsviz.results.norms import check_precision, clusters_of, layer_of
-from clsviz.results.numbers import counted, length, percent
+from clsviz.results.norms import layer_of, line_of
+from clsviz.results.numbers import counted, folded, length, lowered, percent
+from clsviz.results.probes import predict
 from clsviz.results.result import Fact, Result, first
-from clsviz.results.select import POOLINGS, select
+from clsviz.results.select import POOLINGS, left_out, select, used_of
 from clsviz.sources.searches import Searches
 from clsviz.statistics import exposure, paired, ridge
-from clsviz.statistics import line as lines
 from clsviz.statistics.bootstrap import folds
-from clsviz.statistics.exposure import Outcome, Ranking
 from clsviz.statistics.jackknife import Floats, check_different, clusterings
 from clsviz.statistics.paired import Lead
 from clsviz.statistics.ranking import Relevance
@@ -60,11 +58,13 @@ SEARCH: Final = (
 )
 """Columns of the table: of a search, its recall and the exposure of two fifths of the texts."""
 
+LINE: Final = (
+    *("r_squared", "r_squared_low", "r_squared_high", "slope", "slope_low", "slope_high"),
+    *("intercept", "norm_mean", "norm_sd"),
+)
 COLUMNS: Final = (
     *("last_probe_error", "last_probe_error_low", "last_probe_error_high", "last_probe_r_squared"),
-    *("probe_r_squared", "probe_layer", "guess_error"),
-    *("r_squared", "r_squared_low", "r_squared_high", "slope", "slope_low", "slope_high"),
-    *("intercept", "norm_mean", "norm_sd", "n_layers", "mean_tokens"),
+    *("probe_r_squared", "probe_layer", "guess_error", *LINE, "n_layers", "mean_tokens"),
 )
 """Columns of the table: of held-out lengths by probes of [CLS] after the last layer and after the
 best one, of guessing, and of the line of the norm on length."""
@@ -100,43 +100,6 @@ class Comparison:
     is_equal_length: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Searched:
-    """The same searches by several models, by cosine.
-
-    rankings: of each model. margin: two whose recall differs by more differ beyond chance.
-    chance: the recall of texts drawn at random. truncated: of each model, the share of the texts of
-    which it reads only the beginning.
-    """
-
-    searches: Searches
-    rankings: tuple[Ranking, ...]
-    margin: float
-    chance: float
-    truncated: tuple[float, ...]
-
-    @property
-    def is_near_chance(self) -> bool:
-        """True if no model finds the right text clearly more often than by chance."""
-        return all(ranking.recall_interval[0] <= self.chance for ranking in self.rankings)
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """One model on the sentences that all read: lengths and norms, float64 (n_used,).
-
-    last_errors: of the probe after the last layer, as shares of that of guessing; NaN where it is
-    undefined. problem, remedy: why there is no line, or "".
-    """
-
-    lengths: Floats
-    norms: Floats
-    last_errors: Floats
-    numbers: Numbers
-    problem: str
-    remedy: str
-
-
 def check(models: Sequence[str]) -> None:
     """Raise SettingError where these are not two to six different models."""
     if not 2 <= len(set(models)) == len(models) <= MOST_MODELS:
@@ -166,27 +129,24 @@ def measure_all(
     stores: Stores,
 ) -> Steps:
     """Store all vectors that a comparison takes; the result is the seconds that measuring took."""
-    tasks: list[tuple[Prepared, Experiment, Kind]] = []
+    tasks: list[tuple[Prepared, Experiment, Kind, int]] = []
     if find(prepared, experiment, stores[2]) is None:
-        tasks += [(one, experiment, "vectors") for one in prepared]
-    for one in prepared:
-        if searches is None or searching is None:
-            continue
-        key = key_of(searches, one.weights.fingerprint, searching, None)
-        if stores[2].find(key, Rankings) is None:
-            tasks += [(Prepared(one.weights, part), searching, "last") for part in searches.samples]
-    sizes = [
-        min(len(one.sample), view.probe_size) if kind == "vectors" else len(one.sample)
-        for one, view, kind in tasks
-    ]
+        n = min(len(prepared[0].sample), experiment.probe_size)
+        tasks += [(one, experiment, "vectors", n) for one in prepared]
+    if searches is not None and searching is not None:
+        for one in prepared:
+            key = key_of(searches, one.weights.fingerprint, searching, None)
+            if stores[2].find(key, Rankings) is None:
+                parts = [Prepared(one.weights, sample) for sample in searches.samples]
+                tasks += [(part, searching, "last", len(part.sample)) for part in parts]
     done, seconds = 0, 0.0
-    for (one, view, kind), size in zip(tasks, sizes, strict=True):
+    for one, view, kind, n in tasks:
         job.model = one.weights.fingerprint
         part: Job[Measured] = Job()
         for _ in measure(part, one, view, kind, *stores[:2]):
-            job.show(done + part.done, sum(sizes), "sentences")
+            job.show(done + part.done, sum(task[3] for task in tasks), "sentences")
             yield
-        done += size
+        done += n
         seconds += part.result.seconds if part.result else 0.0
     job.result = seconds
 
@@ -203,121 +163,42 @@ def answer(
     """Compare models, whose vectors are stored.
 
     searching: the settings of the search, None for none. searches: those, or why there are none.
-    Raises SettingError where a model lacks the layer or the vector.
+    seconds: that measuring took. Raises SettingError where a model lacks the layer or the vector.
     """
+    if find(prepared, experiment, stores[2]) is None:
+        yield from _compare(job, prepared, experiment, stores)
     numbers = find(prepared, experiment, stores[2])
-    if numbers is None:
-        computing: Job[Comparison] = Job()
-        for _ in compute(computing, prepared, experiment, stores):
-            job.show(computing.done, computing.total, computing.unit)
-            yield
-        numbers = computing.result
-        assert numbers is not None  # it has taken its last step
-    searched: Searched | str = searches if isinstance(searches, str) else ""
-    if isinstance(searches, Searches) and searching:
-        rankings = []
+    assert numbers is not None  # it is stored now
+    rows: list[dict[str, Any]] = []
+    if isinstance(searches, Searches) and searching is not None:
         try:
+            rankings = []
             for one in prepared:
                 ranking: Job[Rankings] = Job()
                 yield from run(ranking, searches, one.weights, searching, None, *stores)
                 assert ranking.result is not None  # it has taken its last step
                 rankings.append(ranking.result)
-            searched = search(searches, rankings, searching.seed)
+            rows = _search(searches, rankings, searching.seed)
         except Undefined as error:
-            searched = str(error)
-    job.result = comparison(prepared, numbers, experiment, searching, searched, seconds)
-
-
-def compute(
-    job: Job[Comparison], prepared: Sequence[Prepared], experiment: Experiment, stores: Stores
-) -> Steps:
-    """Compare models on the sentences that all of them read, and store the numbers.
-
-    The vectors of one model at a time are read from the store, or measured.
-    """
-    tables = [select(_measured(one, experiment, stores), experiment) for one in prepared]
-    is_long = np.any([table["n_tokens"] >= experiment.length_cutoff for table in tables], axis=0)
-    is_cut = np.any([table["truncated"] for table in tables], axis=0)
-    rows = np.flatnonzero(~is_long & ~is_cut)
-    clusters = clusters_of(_measured(prepared[0], experiment, stores), stores[2])[rows]
-    groups = tables[0]["row_group"].to_numpy()[rows] if "row_group" in tables[0] else None
-    parts: list[Part] = []
-    for number, (one, table) in enumerate(zip(prepared, tables, strict=True)):
-        vectors = _measured(one, experiment, stores)
-        lengths = table["length"].to_numpy(np.float64)[rows]
-        errors: list[Floats] = []
-        for layer in range(vectors.norms.n_layers + 1):
-            job.show(number, len(prepared), "models")
-            yield
-            errors.append(_errors(vectors, layer, rows, lengths, clusters))
-        parts.append(_part(vectors, experiment, table.iloc[rows], errors, clusters, groups))
-    groupings = clusterings(clusters, groups)
-    probed = [part for part in parts if np.isfinite(part.last_errors).all()]
-    intervals, error_margin = paired.means([part.last_errors for part in probed], groupings)
-    for part, ends in zip(probed, intervals, strict=True):
-        low, high = (end * part.numbers["guess_error"] for end in ends)
-        part.numbers.update(last_probe_error_low=low, last_probe_error_high=high)
-    has_line = [(part.lengths, part.norms) for part in parts if not part.problem]
-    computed = Comparison(
-        models=tuple(part.numbers for part in parts),
-        problems=tuple(part.problem for part in parts),
-        remedy=next((part.remedy for part in parts if part.remedy), ""),
-        error_margin=error_margin,
-        r_squared_margin=paired.line_margin(has_line, groupings),
-        n=len(is_long),
-        n_used=len(rows),
-        n_long=int(is_long.sum()),
-        n_truncated=int((is_cut & ~is_long).sum()),
-        is_equal_length=all(np.array_equal(part.lengths, parts[0].lengths) for part in parts),
-    )
-    job.result = stores[2].get(_key(prepared, experiment), Comparison, lambda: computed)
-
-
-def search(searches: Searches, rankings: Sequence[Rankings], seed: int) -> Searched:
-    """Recall and exposure by each model."""
-    relevance = Relevance.of(searches.right, searches.texts.table.num_rows)
-    samples = exposure.draws(relevance.n_searches, seed)
-    recalls, summaries = [], []
-    for one in rankings:
-        tens, fifths = one.tens[one.names.index("cosine")], exposure.fifths_of(one.n_tokens)
-        outcome = Outcome.of(tens, relevance, fifths)
-        chance = exposure.shuffled(tens, relevance, fifths, seed)
-        columns = relevance, one.n_tokens, fifths, samples, chance
-        recalls.append(outcome.recall)
-        summaries.append(exposure.summarize(outcome, *columns))
-    draws = np.stack(recalls) @ samples.T / relevance.n_searches
-    truncated = tuple(float(one.truncated.mean()) for one in rankings)
-    return Searched(searches, tuple(summaries), paired.margin(draws), relevance.chance, truncated)
-
-
-def comparison(
-    prepared: Sequence[Prepared],
-    numbers: Comparison,
-    experiment: Experiment,
-    searching: Experiment | None = None,
-    searched: Searched | str = "",
-    seconds: float = 0.0,
-) -> Result:
-    """The answer of stored or computed numbers.
-
-    searching: the settings of the search, None for none. searched: its numbers, or why there are
-    none. seconds: that measuring took.
-    """
-    tested = searched if isinstance(searched, Searched) else None
-    table = _table(prepared, numbers, experiment, tested)
-    verdict = verdict_of(table, numbers, tested is not None and not tested.is_near_chance)
-    names = [one.weights.name for one in prepared]
-    return Result(
+            searches = str(error)
+    table = _table(prepared, numbers, experiment, rows)
+    is_telling = any(row["recall_at_10_low"] > row["chance"] for row in rows)
+    verdict = verdict_of(table, is_telling, next(filter(None, numbers.problems), ""))
+    pooling = searching.pooling if searching else experiment.pooling
+    caveats = _search_caveats(table, rows, searches, pooling)
+    if rows and not is_telling:
+        caveats.append("All models find the right text hardly more often than chance.")
+    job.result = Result(
         kind="models",
         question=QUESTION,
         verdict=verdict,
         advice=numbers.remedy if verdict.startswith("Can’t") else "",
-        facts=_facts(table, numbers, tested),
-        details={"models": [_folded(row) for row in table.to_dict("records")]},
-        caveats=_caveats(prepared, table, numbers, experiment, searching, searched),
+        facts=_facts(table, numbers.is_equal_length),
+        details={"models": [folded(row) for row in table.to_dict("records")]},
+        caveats=(*caveats, *_caveats(prepared, table, numbers, experiment, pooling)),
         table=table,
         about={**provenance.source(prepared[0], experiment), "seconds": round(seconds, 3)},
-        command=_command(names, experiment, [experiment.corpus], searching),
+        command=_command(table, experiment, [experiment.corpus], searching),
     )
 
 
@@ -330,63 +211,59 @@ def joined(
     """The answers on several corpora as one, whose table has a row for each model and corpus."""
     import pandas as pd
 
-    table = pd.concat([result.table for result in results], ignore_index=True)
-    labels = [result.table["corpus"].iloc[0] for result in results]
-    is_same = len({result.verdict for result in results}) == 1
-    verdicts = [f"{label}: {one.verdict}" for label, one in zip(labels, results, strict=True)]
-    caveats = dict.fromkeys(caveat for result in results for caveat in result.caveats)
+    one, is_same = results[0], len({result.verdict for result in results}) == 1
+    verdicts = [f"{result.table['corpus'].iloc[0]}: {result.verdict}" for result in results]
+    caveats = [caveat for result in results for caveat in result.caveats]
     return replace(
-        results[0],
-        verdict=results[0].verdict if is_same else "It depends on the corpus.",
+        one,
+        verdict=one.verdict if is_same else "It depends on the corpus.",
         facts=(Fact("n_corpora", "corpora", len(results), form="count"),),
         details={"models": [model for result in results for model in result.details["models"]]},
-        caveats=(*([] if is_same else verdicts), *caveats),
-        table=table,
-        about={**results[0].about, "seconds": sum(result.about["seconds"] for result in results)},
-        command=_command(list(results[0].table["model"]), experiment, corpora, searching),
+        caveats=tuple(dict.fromkeys(caveats if is_same else verdicts + caveats)),
+        table=pd.concat([result.table for result in results], ignore_index=True),
+        about={**one.about, "seconds": sum(result.about["seconds"] for result in results)},
+        command=_command(one.table, experiment, corpora, searching),
     )
 
 
-def verdict_of(table: "pd.DataFrame", numbers: Comparison, is_searched: bool) -> str:
-    """The answer in a sentence: of the search, if there is one, or of probes, or else of norms."""
-    recall, probe, norm = _leads(table, numbers)
+def verdict_of(table: "pd.DataFrame", is_telling: bool, problem: str = "") -> str:
+    """The answer in a sentence: of the search, or else of probes, or else of norms.
+
+    is_telling: True if there is a search that finds more than chance. problem: why there is no
+    line, or "".
+    """
+    recall, probe, norm = _leads(table)
     labels, errors, unit = list(table["label"]), table["last_probe_error"], table["unit"].iloc[0]
     a, b = labels[recall.most], labels[recall.least]
     near, far = probe.least, probe.most  # the smaller error gives more away
     misses = f"{length(errors[near], unit)} against {length(errors[far], unit).split()[0]}"
+    gives = f"{labels[near]} gives length away more than {labels[far]}"
     both = " and ".join(labels) if len(labels) == 2 else f"All {len(labels)} models"
     more = f"more of {labels[norm.most]}’s norms than of {labels[norm.least]}’s"
-    found, r2s = (
-        _against(table[name], lead)
-        for name, lead in (("recall_at_10", recall), ("r_squared", norm))
-    )
+    found, r2s = _against(table["recall_at_10"], recall), _against(table["r_squared"], norm)
+    is_equal = is_telling and recall.interval[1] < EQUAL
     is_undefined = bool(table[["last_probe_error", "r_squared"]].isna().all(axis=None))
-    problem = next(filter(None, numbers.problems), "")
     verdict = first(
-        (is_searched and recall.is_sure, f"{a} finds the right text more often than {b}: {found}."),
-        (
-            is_searched and recall.interval[1] < EQUAL,
-            f"{both} find the right text about equally often.",
-        ),
-        (is_searched, f"Too close to call: too few searches to tell {a} from {b}."),
-        (
-            probe.is_sure and bool(errors[near] < errors[far]),
-            f"{labels[near]} gives length away more than {labels[far]}:"
-            f" a probe misses by {misses}.",
-        ),
+        (is_telling and recall.is_sure, f"{a} finds the right text more often than {b}: {found}."),
+        (is_equal, f"{both} find the right text about equally often."),
+        (is_telling, f"Too close to call: too few searches to tell {a} from {b}."),
+        (probe.is_sure and errors[near] < errors[far], f"{gives}: a probe misses by {misses}."),
         (norm.is_sure, f"A line accounts for {more}: {r2s}."),
-        (is_undefined, f"Can’t compare: {problem[:1].lower()}{problem[1:]}"),
+        (is_undefined, f"Can’t compare: {lowered(problem)}"),
         (True, "Too close to call."),
     )
     return f"U{verdict[1:]}" if verdict.startswith("untrained ") else verdict
 
 
-def _leads(table: "pd.DataFrame", numbers: Comparison) -> tuple[Lead, Lead, Lead]:
+def _leads(table: "pd.DataFrame") -> tuple[Lead, Lead, Lead]:
     """Of recall, of the last probe's error as a share of that of guessing, and of the line's R²."""
+    shares = table[["last_probe_error", "last_probe_error_margin"]].div(
+        table["guess_error"], axis=0
+    )
     return (
-        Lead.of(table["recall_at_10"], table["recall_margin"].iloc[0]),
-        Lead.of(table["last_probe_error"] / table["guess_error"], numbers.error_margin),
-        Lead.of(table["r_squared"], numbers.r_squared_margin),
+        Lead.of(table["recall_at_10"], table["recall_margin"].max()),
+        Lead.of(shares["last_probe_error"], shares["last_probe_error_margin"].max()),
+        Lead.of(table["r_squared"], table["r_squared_margin"].max()),
     )
 
 
@@ -416,68 +293,124 @@ def _measured(prepared: Prepared, experiment: Experiment, stores: Stores) -> Mea
     return job.result
 
 
-def _errors(
-    measured: Measured,
-    layer: int,
-    rows: NDArray[np.intp],
-    lengths: Floats,
-    clusters: NDArray[np.intp],
-) -> Floats:
-    """Errors of held-out lengths by probes of [CLS], float64 (n_used,); NaN where undefined."""
-    assert isinstance(measured.norms, Vectors)
-    try:
-        check_different(clusters)
-        vectors = measured.norms.of("cls", layer)[rows]
-        predictions = ridge.predict(vectors, lengths[:, None], folds(clusters))
-    except Undefined:
-        return np.full(len(lengths), np.nan)
-    return np.asarray(predictions[:, 0] - lengths)
+def _compare(
+    job: Job[Any], prepared: Sequence[Prepared], experiment: Experiment, stores: Stores
+) -> Steps:
+    """Compare models on the sentences that all of them read, and store the numbers.
+
+    The vectors of one model at a time are read from the store, or measured.
+    """
+    sample, store = prepared[0].sample, stores[2]
+    tables = [select(_measured(one, experiment, stores), experiment) for one in prepared]
+    is_long = np.any([table["n_tokens"] >= experiment.length_cutoff for table in tables], axis=0)
+    is_cut = np.any([table["truncated"] for table in tables], axis=0) & ~is_long
+    parts = [used_of(table.assign(is_used=~is_long & ~is_cut), sample, store) for table in tables]
+    models: list[Numbers] = []
+    problems: list[Undefined | None] = []
+    misses: dict[int, Floats] = {}
+    lines: list[tuple[Floats, Floats]] = []
+    for place, (one, used) in enumerate(zip(prepared, parts, strict=True)):
+        measured, predictions, problem = _measured(one, experiment, stores), [], None
+        for layer in range(measured.norms.n_layers + 1):
+            job.show(place, len(prepared), "models")
+            yield
+            try:
+                predictions.append(predict(measured, "cls", layer, used))
+            except Undefined:
+                predictions.append(np.full(len(used), np.nan))
+        lengths, norms = used[["length", "norm"]].to_numpy(np.float64).T
+        numbers = _probe_numbers(predictions, used)
+        if np.isfinite(predictions[-1]).all():
+            misses[place] = abs(predictions[-1] - lengths) / numbers["guess_error"]
+        try:
+            numbers |= _line_numbers(measured, experiment, used)
+            lines.append((lengths, norms))
+        except Undefined as error:
+            problem = error
+        models.append(numbers)
+        problems.append(problem)
+    groupings = clusterings(parts[0]["cluster"], parts[0].get("row_group"))
+    intervals, error_margin = paired.means(list(misses.values()), groupings)
+    for place, (low, high) in zip(misses, intervals, strict=True):
+        guess = models[place]["guess_error"]
+        models[place] |= {
+            "last_probe_error_low": low * guess,
+            "last_probe_error_high": high * guess,
+        }
+    computed = Comparison(
+        models=tuple(models),
+        problems=tuple(problem.reason if problem else "" for problem in problems),
+        remedy=next((problem.remedy for problem in problems if problem), ""),
+        error_margin=error_margin,
+        r_squared_margin=paired.line_margin(lines, groupings),
+        n=len(is_long),
+        n_used=len(parts[0]),
+        n_long=int(is_long.sum()),
+        n_truncated=int(is_cut.sum()),
+        is_equal_length=all(used["length"].equals(parts[0]["length"]) for used in parts),
+    )
+    store.get(_key(prepared, experiment), Comparison, lambda: computed)
 
 
-def _part(
-    measured: Measured,
-    experiment: Experiment,
-    used: "pd.DataFrame",
-    errors: Sequence[Floats],
-    clusters: NDArray[np.intp],
-    groups: NDArray[Any] | None,
-) -> Part:
-    """The numbers of one model; errors: a row for each layer."""
-    lengths, norms = (used[name].to_numpy(np.float64) for name in ("length", "norm"))
+def _probe_numbers(predictions: Sequence[Floats], used: "pd.DataFrame") -> Numbers:
+    """The columns of probes, from held-out lengths by layer (n_used,); NaN where undefined."""
     numbers: Numbers = dict.fromkeys(COLUMNS, np.nan)
-    numbers.update(n_layers=len(errors) - 1, mean_tokens=float(used["n_tokens"].mean()))
-    squares = np.array([(row**2).sum() for row in errors])
-    last = np.full(len(lengths), np.nan)
-    if np.isfinite(squares).any():
-        guess = float(abs(lengths - ridge.guess(lengths, folds(clusters))).mean())
-        r2s = 1 - squares / ((lengths - lengths.mean()) ** 2).sum()
-        last = abs(errors[-1])
-        numbers.update(
-            last_probe_error=float(last.mean()),
-            last_probe_r_squared=float(r2s[-1]),
-            probe_r_squared=float(np.nanmax(r2s)),
-            probe_layer=int(np.nanargmax(r2s)),
-            guess_error=guess,
-        )
-        last = last / guess
-    try:
-        check_different(clusters)
-        check_precision(measured, layer_of(measured, experiment), norms)
-        line = lines.fit(lengths, norms, clusters, groups)
-    except Undefined as error:
-        return Part(lengths, norms, last, numbers, error.reason, error.remedy)
-    ends = *line.r2_interval, *line.slope_interval
-    names = ("r_squared_low", "r_squared_high", "slope_low", "slope_high")
-    numbers.update(r_squared=line.r2, slope=line.slope, **dict(zip(names, ends, strict=True)))
-    numbers.update(intercept=line.intercept, norm_mean=line.norm_mean, norm_sd=line.norm_sd)
-    return Part(lengths, norms, last, numbers, "", "")
+    numbers |= {"n_layers": len(predictions) - 1, "mean_tokens": float(used["n_tokens"].mean())}
+    if np.isnan(predictions).all():
+        return numbers
+    lengths = used["length"].to_numpy(np.float64)
+    guesses = ridge.guess(lengths, folds(used["cluster"]))
+    r2s, errors = np.transpose([ridge.score(lengths, row) for row in predictions])
+    return numbers | {
+        "last_probe_error": float(errors[-1]),
+        "last_probe_r_squared": float(r2s[-1]),
+        "probe_r_squared": float(np.nanmax(r2s)),
+        "probe_layer": int(np.nanargmax(r2s)),
+        "guess_error": float(abs(lengths - guesses).mean()),
+    }
+
+
+def _line_numbers(measured: Measured, experiment: Experiment, used: "pd.DataFrame") -> Numbers:
+    """The columns of the line; raises Undefined."""
+    check_different(used["cluster"])
+    line = line_of(measured, layer_of(measured, experiment), used, used["norm"])
+    r2, slope = (line.r2, *line.r2_interval), (line.slope, *line.slope_interval)
+    numbers = (*r2, *slope, line.intercept, line.norm_mean, line.norm_sd)
+    return dict(zip(LINE, numbers, strict=True))
+
+
+def _search(searches: Searches, rankings: Sequence[Rankings], seed: int) -> list[dict[str, Any]]:
+    """For each model the columns of a search; and truncated, the share of texts that it cuts."""
+    relevance = Relevance.of(searches.right, searches.texts.table.num_rows)
+    samples = exposure.draws(relevance.n_searches, seed)
+    draws, rows = [], []
+    for one in rankings:
+        tens, fifths = one.tens[one.names.index("cosine")], exposure.fifths_of(one.n_tokens)
+        outcome = exposure.Outcome.of(tens, relevance, fifths)
+        draws.append(samples @ outcome.recall / relevance.n_searches)
+        chance = exposure.shuffled(tens, relevance, fifths, seed)
+        columns = relevance, one.n_tokens, fifths, samples, chance
+        ranking = exposure.summarize(outcome, *columns)
+        numbers: list[float | None] = [ranking.recall, *ranking.recall_interval, ranking.ndcg]
+        for fifth in (ranking.fifths[0], ranking.fifths[-1]):
+            numbers += [fifth.exposure, *(fifth.interval or (None, None))]
+        row = dict(zip(SEARCH, np.array(numbers, np.float64).tolist(), strict=True))
+        rows.append(row | {"truncated": float(one.truncated.mean())})
+    of_all = {
+        "recall_margin": paired.margin(np.stack(draws)),
+        "chance": relevance.chance,
+        "n_searches": relevance.n_searches,
+        "search_corpus": searches.texts.label,
+        "search_fingerprint": searches.fingerprint,
+    }
+    return [row | of_all for row in rows]
 
 
 def _table(
     prepared: Sequence[Prepared],
     numbers: Comparison,
     experiment: Experiment,
-    searched: Searched | None,
+    searched: Sequence[dict[str, Any]],
 ) -> "pd.DataFrame":
     """A row for each model, for a paper; NaN where undefined.
 
@@ -488,18 +421,17 @@ def _table(
     import pandas as pd
 
     counts = Counter(one.weights.label for one in prepared)
-    searches = searched.searches if searched else None
     rows = []
     for place, one in enumerate(prepared):
         weights, corpus, of_model = one.weights, one.sample.corpus, numbers.models[place]
+        search = searched[place] if searched else {}
         row = {
             "model": weights.name,
             "label": weights.label if counts[weights.label] == 1 else weights.name,
             "corpus": corpus.label,
             "n_used": numbers.n_used,
-            **_search_numbers(searched.rankings[place] if searched else None),
-            "recall_margin": searched.margin if searched else np.nan,
-            "n_searches": len(searches.right) if searches else 0,
+            **{name: search.get(name, np.nan) for name in (*SEARCH, "recall_margin")},
+            "n_searches": search.get("n_searches", 0),
             **of_model,
             "last_probe_error_margin": numbers.error_margin * of_model["guess_error"],
             "r_squared_margin": numbers.r_squared_margin,
@@ -509,63 +441,32 @@ def _table(
             "model_fingerprint": weights.fingerprint,
             "corpus_revision": corpus.reading.revision,
             "corpus_fingerprint": corpus.fingerprint,
-            "search_corpus": searches.texts.label if searches else "",
-            "search_fingerprint": searches.fingerprint if searches else "",
+            "search_corpus": search.get("search_corpus", ""),
+            "search_fingerprint": search.get("search_fingerprint", ""),
             **{f"version_{name}": number for name, number in provenance.versions().items()},
         }
         rows.append(row)
     return pd.DataFrame(rows).astype({"probe_layer": "Int64", "n_layers": "int64"})
 
 
-def _search_numbers(ranking: Ranking | None) -> Numbers:
-    """The columns of a search; NaN where a model was not tested, or they are undefined."""
-    if ranking is None:
-        return dict.fromkeys(SEARCH, np.nan)
-    ends = ranking.fifths[0], ranking.fifths[-1]
-    exposures = [(fifth.exposure, *(fifth.interval or (None, None))) for fifth in ends]
-    numbers = ranking.recall, *ranking.recall_interval, ranking.ndcg, *exposures[0], *exposures[1]
-    return dict(zip(SEARCH, np.array(numbers, np.float64).tolist(), strict=True))
-
-
-def _folded(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """A row of the table as JSON has it: intervals as pairs, null where undefined."""
-    import pandas as pd
-
-    values = {str(name): None if pd.isna(value) else value for name, value in row.items()}
-    folded = {}
-    for name, value in values.items():
-        if name.endswith("_low"):
-            high = values[name.replace("_low", "_high")]
-            folded[name.replace("_low", "_interval")] = None if high is None else [value, high]
-        elif not name.endswith("_high"):
-            folded[name] = value
-    return folded
-
-
-def _facts(
-    table: "pd.DataFrame", numbers: Comparison, searched: Searched | None
-) -> tuple[Fact, ...]:
+def _facts(table: "pd.DataFrame", is_equal_length: bool) -> tuple[Fact, ...]:
     """Differences of the models that differ most, and counts."""
-    recall, probe, norm = _leads(table, numbers)
-    guess = float(table["guess_error"].iloc[0])
-    ends = probe.interval[0] * guess, probe.interval[1] * guess
-    errors = replace(probe, difference=probe.difference * guess, interval=ends)
-    differences = {
-        "recall_difference": ("recall differs by", recall, "points"),
-        "error_difference": ("the last probe’s error by", errors, table["unit"].iloc[0]),
-        "r_squared_difference": ("R² of the norm by", norm, "points"),
-    }
-    if not numbers.is_equal_length:  # a token is not the same for all
-        del differences["error_difference"]
-    counts = [Fact("n_used", "sentences", numbers.n_used, form="count")]
-    if searched:
-        counts.append(Fact("n_searches", "searches", len(searched.searches.right), form="count"))
+    recall, _, norm = _leads(table)
+    error = Lead.of(table["last_probe_error"], table["last_probe_error_margin"].max())
+    leads = [
+        ("recall_difference", "recall differs by", recall, "points"),
+        ("error_difference", "the last probe’s error by", error, table["unit"].iloc[0]),
+        ("r_squared_difference", "R² of the norm by", norm, "points"),
+    ]
     facts = [
         Fact(key, label, lead.difference, lead.interval, form)
-        for key, (label, lead, form) in differences.items()
+        for key, label, lead, form in leads
         if not np.isnan(lead.difference)
+        and (is_equal_length or lead is not error)  # a token is not the same for all
     ]
-    return (*facts, *counts)
+    counts = {"n_used": "sentences", "n_searches": "searches"}
+    numbers = [(key, label, int(table[key].iloc[0])) for key, label in counts.items()]
+    return (*facts, *(Fact(*row, form="count") for row in numbers if row[2] or row[0] == "n_used"))
 
 
 def _caveats(
@@ -573,83 +474,67 @@ def _caveats(
     table: "pd.DataFrame",
     numbers: Comparison,
     experiment: Experiment,
-    searching: Experiment | None,
-    searched: Searched | str,
+    pooling: Pooling,
 ) -> tuple[str, ...]:
-    """Everything left out or doubtful, a sentence each."""
-    n, labels = len(prepared[0].sample), list(table["label"])
-    is_short = experiment.sample_size != "all" and n < experiment.sample_size
+    """Everything left out or doubtful, a sentence each; pooling: of the vectors that are used."""
+    sample, labels = prepared[0].sample, list(table["label"])
     means = zip(table["mean_tokens"], labels, strict=True)
     tokens = ", ".join(f"{mean:.1f} by {label}" for mean, label in means)
-    cases = [
-        (
-            numbers.n_long > 0,
-            f"{counted(numbers.n_long)} of {experiment.length_cutoff:,} tokens or more by a model"
-            " are left out.",
+    n = counted(len(sample))
+    cases = {
+        f"Models are compared on the first {numbers.n:,} of {n}: see probe_size.": (
+            numbers.n < len(sample)
         ),
-        (
-            numbers.n_truncated > 0,
-            f"{counted(numbers.n_truncated)} longer than a model reads are left out.",
-        ),
-        (is_short, f"The corpus has {counted(n)}: the sample is all of them."),
-        (
-            numbers.n < n,
-            f"Models are compared on the first {numbers.n:,} of {counted(n)}: see probe_size.",
-        ),
-        (
-            not numbers.is_equal_length,
-            f"Tokenizers differ: the same sentences have on average {tokens}; words or characters"
-            " as unit are the same for all models.",
-        ),
-        (
-            any(one.weights.is_untrained for one in prepared),
-            "With random weights attention is almost even: [CLS] is nearly an average of the"
-            " tokens, which gives length away.",
-        ),
-    ]
-    caveats = _search_caveats(labels, searching, searched)
-    caveats += [text for holds, text in cases if holds]
+        f"Tokenizers differ: the same sentences have on average {tokens}; words or characters as"
+        " unit are the same for all models.": not numbers.is_equal_length,
+        "With random weights attention is almost even: [CLS] is nearly an average of the tokens,"
+        " which gives length away.": any(one.weights.is_untrained for one in prepared),
+    }
+    caveats = left_out(experiment, sample, numbers.n_long, numbers.n_truncated, len(prepared))
+    caveats += [caveat for caveat, holds in cases.items() if holds]
     for label, one, problem in zip(labels, prepared, numbers.problems, strict=True):
         if problem:
-            caveats.append(f"{label} has no line: {problem[:1].lower()}{problem[1:]}")
+            caveats.append(f"{label} has no line: {lowered(problem)}")
         if not one.weights.is_untrained:
-            steps = pipeline.read(one.weights.folder)
-            texts = steps.caveats(searching.pooling if searching else experiment.pooling)
-            caveats += [f"{label}: {text[0].lower()}{text[1:]}" for text in texts]
-    return (*caveats, *prepared[0].sample.corpus.reading.caveats)
+            steps = pipeline.read(one.weights.folder).caveats(pooling)
+            caveats += [f"{label}: {lowered(caveat)}" for caveat in steps]
+    return (*caveats, *sample.corpus.reading.caveats)
 
 
 def _search_caveats(
-    labels: Sequence[str], searching: Experiment | None, searched: Searched | str
+    table: "pd.DataFrame",
+    rows: Sequence[dict[str, Any]],
+    searches: Searches | str,
+    pooling: Pooling,
 ) -> list[str]:
-    if isinstance(searched, str):
-        return [f"No search was tested: {searched}"] if searched else []
-    corpus = searched.searches.texts.label
-    vector = POOLINGS[searching.pooling if searching else SEARCH_POOLING]
-    caveats = [f"The search is in {corpus}, by cosine of the {vector}."]
-    if searched.is_near_chance:
-        caveats.append("All models find the right text hardly more often than chance.")
-    shares = dict(zip(labels, searched.truncated, strict=True))
+    if isinstance(searches, str):
+        return [f"No search was tested: {searches}"] if searches else []
+    caveats = [f"The search is in {searches.texts.label}, by cosine of the {POOLINGS[pooling]}."]
+    shares = {label: row["truncated"] for label, row in zip(table["label"], rows, strict=True)}
     if len(set(shares.values())) == 1:
-        shares = {"Each model": searched.truncated[0]}
-    for label, share in shares.items():
-        if share:
-            caveats.append(f"{label} reads only the beginning of {percent(share)} of the texts.")
-    return [*caveats, *searched.searches.caveats]
+        shares = {"Each model": rows[0]["truncated"]}
+    caveats += [
+        f"{label} reads only the beginning of {percent(share)} of the texts."
+        for label, share in shares.items()
+        if share
+    ]
+    return [*caveats, *searches.caveats]
 
 
 def _command(
-    models: Sequence[str],
+    table: "pd.DataFrame",
     experiment: Experiment,
     corpora: Sequence[str],
     searching: Experiment | None,
 ) -> str:
     """The command that repeats a comparison; none does for sentences in memory."""
+    if "memory" in corpora:
+        return ""
     view = replace(experiment, model=Experiment.model, corpus=Experiment.corpus)
-    flags = {"models": ",".join(models)}
+    flags = {"models": ",".join(table["model"])}
     if searching is None or searching.corpus != SEARCH_CORPUS:
         flags["search_corpus"] = searching.corpus if searching else ""
     if searching and searching.pooling != SEARCH_POOLING:
         flags["search_pooling"] = searching.pooling
     several = "".join(f" --corpus {shlex.quote(corpus)}" for corpus in corpora)
-    return "" if "memory" in corpora else provenance.command("compare", view, flags) + several
+    return provenance.command("compare", view, flags) + several

@@ -1,6 +1,6 @@
 """Norm vs length: the answer to whether the norm follows the length of the sentence."""
 
-from dataclasses import dataclass, replace
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -13,10 +13,9 @@ from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured
 from clsviz.results import provenance
-from clsviz.results.numbers import counted, number, percent
+from clsviz.results.numbers import counted, lowered, number, percent
 from clsviz.results.result import Fact, Result, first
-from clsviz.results.select import POOLINGS, select
-from clsviz.sources.near_duplicates import near_duplicates
+from clsviz.results.select import POOLINGS, left_out, select, used_of
 from clsviz.statistics import curve as curves
 from clsviz.statistics import lengths as by_length
 from clsviz.statistics import line as lines
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 VERSION: Final = 1
-"""Changes when an expensive number is computed in another way."""
+"""Changes when the curve is computed in another way."""
 
 FEW: Final = 100
 """With fewer different sentences there is no verdict."""
@@ -51,47 +50,50 @@ LADDER: Final = {0.05: "Hardly", 0.25: "A little", 0.5: "Partly", 0.9: "Largely"
 WAITING: Final = "The answer comes when all sentences are in."
 
 
-@dataclass(frozen=True, eq=False)
-class Clusters:
-    """Groups of near-duplicates: intp (n,), equal where sentences belong together."""
-
-    numbers: NDArray[np.intp]
-
-
 def norms(measured: Measured, experiment: Experiment, store: Results) -> Result:
     """The answer for the sentences of a view; no verdict stands before all of them are measured.
 
     Raises SettingError where the model lacks the layer or the vector.
     """
     table = select(measured, experiment)
-    used = table[table["is_used"]]
+    used, layer = table[table["is_used"]], layer_of(measured, experiment)
     verdict, advice = WAITING, ""
     line: Line | None = None
     curve: Curve | None = None
     spread: Spread | None = None
     layers: list[dict[str, Any]] = []
     if measured.is_complete:
-        clusters = clusters_of(measured, store)[used.index]
-        groups = used["row_group"].to_numpy() if "row_group" in used else None
-        layers = _layers(measured, used, clusters, groups)
+        used = used_of(table, measured.sample, store)
+        layers = _layers(measured, used)
+        some = used[:MOST]
+        columns = some["length"], some["norm"], some["cluster"]
+        view = experiment.length_cutoff, layer, experiment.pooling, experiment.unit
+        key = "curve", VERSION, measured.key, len(table), *view
         try:
-            check_precision(measured, layer_of(measured, experiment), used["norm"])
-            line = lines.fit(used["length"], used["norm"], clusters, groups)
+            line = line_of(measured, layer, used, used["norm"])
             if line.n_clusters >= FEW:
-                curve = _curve(measured, experiment, used, clusters, groups, store)
-                spread = _spread(used[:MOST], clusters[:MOST])
+                groups = some.get("row_group")
+                curve = store.get(key, Curve, lambda: curves.fit(*columns, groups))
+                with suppress(Undefined):
+                    spread = by_length.spread(*columns)
             verdict = verdict_of(line, curve, spread)
         except Undefined as error:
-            verdict = f"Can’t tell: {error.reason[0].lower()}{error.reason[1:]}"
-            advice = error.remedy
+            verdict, advice = f"Can’t tell: {lowered(error.reason)}", error.remedy
+    vector = POOLINGS[experiment.pooling]
+    after = "" if experiment.layer is None else f" after layer {layer}"
+    axis = f"Norm of the {vector} after layer {layer}".replace("the [CLS]", "[CLS]")
     return Result(
         kind="norms",
-        question=_question(measured, experiment),
+        question=f"Does {measured.weights.label} encode a sentence’s length in the norm of its"
+        f" {vector}{after}?",
         verdict=verdict,
         advice=advice,
         facts=_facts(used, experiment.unit, line, curve, spread),
         details={"layers": layers},
-        picture=_picture(measured, experiment, used, line, curve),
+        picture={
+            "labels": {"x": f"Sentence length ({experiment.unit})", "y": axis},
+            **_picture(used, line, curve),
+        },
         caveats=_caveats(measured, experiment, table),
         table=table,
         about=provenance.about(measured, experiment),
@@ -124,81 +126,31 @@ def verdict_of(line: Line, curve: Curve | None, spread: Spread | None) -> str:
         trends.append((held_out, line.r2, f"a straight line, {direction} with length,"))
     if curve is not None and curve.stands_out:
         trends.append((curve.r2, curve.r2, "a smooth curve in length"))
-    _, share, what = max(trends, default=(0.0, 0.0, ""))
+    _, share, trend = max(trends, default=(0.0, 0.0, ""))
     amount = next((word for limit, word in LADDER.items() if share < limit), "Almost entirely")
+    is_flat = line.norm_sd < NEARLY_CONSTANT * line.norm_mean
+    uneven, share_of = _uneven(spread), f"{percent(share)} of the differences between norms"
     return first(
         (line.n_clusters < FEW, "Too few sentences to say."),
-        (
-            line.norm_sd < NEARLY_CONSTANT * line.norm_mean,
-            "Only on paper: norms are nearly constant.",
-        ),
+        (is_flat, "Only on paper: norms are nearly constant."),
         (line.is_few_decide, "Uncertain: few sentences decide the line."),
-        (share < min(LADDER) and is_uneven(spread), f"On average, hardly; but {_uneven(spread)}."),
-        (
-            bool(trends),
-            f"{amount}: {what} accounts for {percent(share)} of the differences between norms.",
-        ),
+        (share < min(LADDER) and bool(uneven), f"On average, hardly; but {uneven}."),
+        (bool(trends), f"{amount}: {trend} accounts for {share_of}."),
         (True, "No sign of a trend: neither a line nor a curve stands out from chance."),
     )
 
 
-def is_uneven(spread: Spread | None) -> bool:
-    """True if norms at one end of the lengths clearly vary more than at the other."""
-    if spread is None or spread.is_by_slope:
-        return False
-    low, high = spread.interval
-    return not low <= 1 <= high and not 1 / UNEVEN < spread.ratio < UNEVEN
-
-
 def _uneven(spread: Spread | None) -> str:
-    if spread is None:
+    """The end of the lengths at which norms clearly vary more, in words; "" for neither."""
+    if spread is None or spread.is_by_slope or spread.interval[0] <= 1 <= spread.interval[1]:
         return ""
-    ends = ("short", "long") if spread.ratio > 1 else ("long", "short")
-    ratio = max(spread.ratio, 1 / spread.ratio)
-    return f"{ends[0]} sentences’ norms vary {ratio:.2g}× as much as {ends[1]} ones’"
+    short, long, ratio = "short", "long", spread.ratio
+    if ratio < 1:
+        short, long, ratio = long, short, 1 / ratio
+    return f"{short} sentences’ norms vary {ratio:.2g}× as much as {long} ones’" * (ratio >= UNEVEN)
 
 
-def clusters_of(measured: Measured, store: Results) -> NDArray[np.intp]:
-    """Groups of near-duplicates among the measured sentences, intp (n,)."""
-    sample, n = measured.sample, len(measured.norms)
-    key = "near-duplicates", VERSION, sample.corpus.fingerprint, sample.seed, n
-    return store.get(
-        key, Clusters, lambda: Clusters(near_duplicates(sample.sentences(0, n)))
-    ).numbers
-
-
-def _curve(
-    measured: Measured,
-    experiment: Experiment,
-    used: "pd.DataFrame",
-    clusters: NDArray[np.intp],
-    groups: NDArray[Any] | None,
-    store: Results,
-) -> Curve:
-    layer = layer_of(measured, experiment)
-    view = experiment.length_cutoff, layer, experiment.pooling, experiment.unit
-    key = "curve", VERSION, measured.key, len(measured.norms), *view
-
-    def fit() -> Curve:
-        columns = used["length"][:MOST], used["norm"][:MOST], clusters[:MOST]
-        return curves.fit(*columns, None if groups is None else groups[:MOST])
-
-    return store.get(key, Curve, fit)
-
-
-def _spread(used: "pd.DataFrame", clusters: NDArray[np.intp]) -> Spread | None:
-    try:
-        return by_length.spread(used["length"], used["norm"], clusters)
-    except Undefined:
-        return None
-
-
-def _layers(
-    measured: Measured,
-    used: "pd.DataFrame",
-    clusters: NDArray[np.intp],
-    groups: NDArray[Any] | None,
-) -> list[dict[str, Any]]:
+def _layers(measured: Measured, used: "pd.DataFrame") -> list[dict[str, Any]]:
     """R² of the line on the norm of [CLS] after every layer, and of pooler and mean after the last.
 
     None where there is no line; vectors that are not measured are missing.
@@ -211,79 +163,51 @@ def _layers(
         columns["mean"] = means.mean[:, -1]
     layers = []
     for name, column in columns.items():
-        try:
+        row: dict[str, Any] = {"layer": name, "r_squared": None, "r_squared_interval": None}
+        with suppress(Undefined):
             layer = name if isinstance(name, int) else norms.n_layers
-            check_precision(measured, layer, column[used.index])
-            line = lines.fit(used["length"], column[used.index], clusters, groups)
-            r2, interval = line.r2, list(line.r2_interval)
-        except Undefined:
-            r2, interval = None, None
-        layers.append({"layer": name, "r_squared": r2, "r_squared_interval": interval})
+            line = line_of(measured, layer, used, column[used.index])
+            row |= {"r_squared": line.r2, "r_squared_interval": list(line.r2_interval)}
+        layers.append(row)
     return layers
-
-
-def _question(measured: Measured, experiment: Experiment) -> str:
-    layer = "" if experiment.layer is None else f" after layer {experiment.layer}"
-    norm = f"the norm of its {POOLINGS[experiment.pooling]}{layer}"
-    return f"Does {measured.weights.label} encode a sentence’s length in {norm}?"
 
 
 def _facts(
     used: "pd.DataFrame", unit: str, line: Line | None, curve: Curve | None, spread: Spread | None
 ) -> tuple[Fact, ...]:
-    facts = []
-    if line is not None:
-        facts.append(Fact("r_squared", "R²", line.r2, line.r2_interval, "percent"))
+    n_used = Fact("n_used", "sentences", len(used), form="count")
+    if line is None:
+        return (n_used,)
+    facts = [Fact("r_squared", "R²", line.r2, line.r2_interval, "percent")]
     if curve is not None:
-        facts.append(Fact("curve_r_squared", "curve", curve.r2, None, "percent"))
+        facts.append(Fact("curve_r_squared", "curve", curve.r2, form="percent"))
     if spread is not None:
         facts.append(Fact("spread_ratio", "spread", spread.ratio, spread.interval, "times"))
-    facts.append(Fact("n_used", "sentences", len(used), None, "count"))
-    if line is not None:
-        lengths, norms = used["length"][:MOST], used["norm"][:MOST]
-        shorter = float((lengths < lengths.median()).mean())
-        quiet = [
-            Fact("slope", f"slope per {unit.removesuffix('s')}", line.slope, line.slope_interval),
-            Fact("intercept", "intercept", line.intercept),
-            Fact("norm_mean", "mean of the norms", line.norm_mean),
-            Fact("norm_sd", "standard deviation of the norms", line.norm_sd),
-            Fact("n_different", "different sentences", line.n_clusters, None, "count"),
-            Fact("shortest", f"shortest, in {unit}", int(used["length"].min()), None, "count"),
-            Fact("longest", f"longest, in {unit}", int(used["length"].max()), None, "count"),
-            Fact(
-                "extremes_shorter",
-                "shorter than the median, of the 1% lowest and 1% highest norms",
-                by_length.extremes(lengths, norms),
-                None,
-                "percent",
-            ),
-            Fact("all_shorter", "shorter than the median, of all", shorter, None, "percent"),
-        ]
-        facts += [replace(fact, is_quiet=True) for fact in quiet]
-    return tuple(facts)
+    lengths, norms = used["length"][:MOST], used["norm"][:MOST]
+    shorter = float((lengths < lengths.median()).mean())
+    extremes = "shorter than the median, of the 1% lowest and 1% highest norms"
+    quiet = [
+        ("slope", f"slope per {unit.removesuffix('s')}", line.slope, line.slope_interval, "number"),
+        ("intercept", "intercept", line.intercept, None, "number"),
+        ("norm_mean", "mean of the norms", line.norm_mean, None, "number"),
+        ("norm_sd", "standard deviation of the norms", line.norm_sd, None, "number"),
+        ("n_different", "different sentences", line.n_clusters, None, "count"),
+        ("shortest", f"shortest, in {unit}", int(used["length"].min()), None, "count"),
+        ("longest", f"longest, in {unit}", int(used["length"].max()), None, "count"),
+        ("extremes_shorter", extremes, by_length.extremes(lengths, norms), None, "percent"),
+        ("all_shorter", "shorter than the median, of all", shorter, None, "percent"),
+    ]
+    return (*facts, n_used, *(Fact(*row, is_quiet=True) for row in quiet))
 
 
-def _picture(
-    measured: Measured,
-    experiment: Experiment,
-    used: "pd.DataFrame",
-    line: Line | None,
-    curve: Curve | None,
-) -> dict[str, Any]:
-    """Labels of the axes, medians and ranges by length, the line's interval, and the curve."""
-    layer = layer_of(measured, experiment)
-    norm = f"Norm of the {POOLINGS[experiment.pooling]} after layer {layer}"
-    labels = {"x": f"Sentence length ({experiment.unit})", "y": norm.replace("the [CLS]", "[CLS]")}
-    picture: dict[str, Any] = {"labels": labels}
+def _picture(used: "pd.DataFrame", line: Line | None, curve: Curve | None) -> dict[str, Any]:
+    """Medians and ranges by length, the line's interval, and the curve."""
+    picture: dict[str, Any] = {}
     bands = by_length.bands(used["length"][:MOST], used["norm"][:MOST])
     if len(bands.n) > 1:
         middles = (bands.first + bands.last) / 2
-        picture["bands"] = {
-            "lengths": middles,
-            "median": bands.median,
-            "low": bands.low,
-            "high": bands.high,
-        }
+        ends = {"low": bands.low, "high": bands.high}
+        picture["bands"] = {"lengths": middles, "median": bands.median, **ends}
     if line is not None and line.is_bounded:
         lengths = np.linspace(used["length"].min(), used["length"].max(), 50)
         low, high = line.band(lengths)
@@ -296,31 +220,29 @@ def _picture(
 
 def _caveats(measured: Measured, experiment: Experiment, table: "pd.DataFrame") -> tuple[str, ...]:
     """Everything left out or doubtful, a sentence each."""
-    corpus, n = measured.sample.corpus, len(measured.sample)
-    is_long = table["n_tokens"] >= experiment.length_cutoff
-    n_long, n_truncated = int(is_long.sum()), int((table["truncated"] & ~is_long).sum())
+    n_long = int((table["n_tokens"] >= experiment.length_cutoff).sum())
+    n_truncated = int((~table["is_used"]).sum()) - n_long
     n_both, error = _fast(measured, layer_of(measured, experiment))
-    asked = experiment.sample_size
-    cases = [
-        (
-            n_long > 0,
-            f"{counted(n_long)} of {experiment.length_cutoff:,} tokens or more are left out.",
-        ),
-        (n_truncated > 0, f"{counted(n_truncated)} longer than the model reads are left out."),
-        (
-            asked != "all" and n < asked,
-            f"The corpus has {counted(n)}: the sample is all of them.",
-        ),
-        (len(table) > MOST, f"All but the line is computed from the first {counted(MOST)}."),
-        (
-            experiment.precision == "fast",
-            f"In the fast precision, norms of {counted(n_both)} measured both ways differ by up to"
-            f" {number(100 * error)}%.",
-        ),
-    ]
-    caveats = [text for holds, text in cases if holds]
-    steps = pipeline.read(measured.weights.folder)
-    return (*caveats, *corpus.reading.caveats, *steps.caveats(experiment.pooling))
+    cases = {
+        f"All but the line is computed from the first {counted(MOST)}.": len(table) > MOST,
+        f"In the fast precision, norms of {counted(n_both)} measured both ways differ by up to"
+        f" {number(100 * error)}%.": experiment.precision == "fast",
+    }
+    return (
+        *left_out(experiment, measured.sample, n_long, n_truncated),
+        *(caveat for caveat, holds in cases.items() if holds),
+        *measured.sample.corpus.reading.caveats,
+        *pipeline.read(measured.weights.folder).caveats(experiment.pooling),
+    )
+
+
+def line_of(measured: Measured, layer: int, used: "pd.DataFrame", norms: ArrayLike) -> Line:
+    """The line of norms (n,) after a layer on the lengths of the sentences used.
+
+    Raises Undefined where there is none, or where `check_precision` does.
+    """
+    check_precision(measured, layer, norms)
+    return lines.fit(used["length"], norms, used["cluster"], used.get("row_group"))
 
 
 def check_precision(measured: Measured, layer: int, norms: ArrayLike) -> None:

@@ -1,9 +1,9 @@
-"""Numbers in words."""
+"""Numbers in words, and as JSON has them."""
 
 import functools
 import math
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from clsviz.experiment import CHOICES
 
@@ -85,3 +85,23 @@ FORMS: Final[dict[str, Callable[[float], str]]] = {
     **{unit: functools.partial(length, unit=unit) for unit in CHOICES["unit"]},
 }
 """Ways to write the value of a fact."""
+
+
+def lowered(sentence: str) -> str:
+    """A sentence as it continues another one."""
+    return f"{sentence[:1].lower()}{sentence[1:]}"
+
+
+def folded(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """A row of a table as JSON has it: intervals as pairs, null where undefined."""
+    import pandas as pd
+
+    values = {str(name): None if pd.isna(value) else value for name, value in row.items()}
+    numbers: dict[str, Any] = {}
+    for name, value in values.items():
+        if name.endswith("_low"):
+            ends = [value, values[name.replace("_low", "_high")]]
+            numbers[name.replace("_low", "_interval")] = None if None in ends else ends
+        elif not name.endswith("_high"):
+            numbers[name] = value
+    return numbers

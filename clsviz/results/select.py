@@ -1,7 +1,8 @@
 """Sentences of a view: which ones enter the answer, their lengths and their norms."""
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +11,32 @@ from clsviz.errors import SettingError
 from clsviz.experiment import Experiment, Unit
 from clsviz.jobs.measure import Measured
 from clsviz.measurements import Kind, Means, Norms
+from clsviz.results.numbers import counted
+from clsviz.sources.near_duplicates import near_duplicates
+from clsviz.sources.sampling import Sample
+from clsviz.store.results import Results
 
 if TYPE_CHECKING:
     import pandas as pd
 
-POOLINGS = {"cls": "[CLS]", "mean": "mean-pooled vector", "pooler": "pooler output"}
+VERSION: Final = 1
+"""Changes when near-duplicates are computed in another way."""
+
+POOLINGS: Final = {"cls": "[CLS]", "mean": "mean-pooled vector", "pooler": "pooler output"}
 """Vectors as sentences name them."""
+
+AFTER_LAST: Final = {
+    "mean": "probes of mean-pooled vectors take the last one",
+    "pooler": "the pooler stands after the last one",
+}
+"""Reasons why a vector comes after no earlier layer; norms of means come after all of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Groups of near-duplicates: intp (n,), equal where sentences belong together."""
+
+    numbers: NDArray[np.intp]
 
 
 def kind_of(experiment: Experiment) -> Kind:
@@ -33,17 +54,25 @@ def select(measured: Measured, experiment: Experiment) -> "pd.DataFrame":
     """
     norms = measured.norms
     table: pd.DataFrame = measured.sample.rows(0, len(norms)).to_pandas()
-    sentences = table["sentence"]
-    table["n_tokens"] = norms.n_tokens
-    table["truncated"] = norms.truncated
-    table["is_used"] = (norms.n_tokens < experiment.length_cutoff) & ~norms.truncated
-    table["length"] = lengths(sentences, norms.n_tokens, experiment.unit)
-    table["norm"] = norms_of(norms, experiment, measured.weights.label)
-    for layer in range(norms.n_layers + 1):
-        table[f"cls_{layer}"] = norms.cls[:, layer]
+    columns: dict[str, Any] = {
+        "n_tokens": norms.n_tokens,
+        "truncated": norms.truncated,
+        "is_used": (norms.n_tokens < experiment.length_cutoff) & ~norms.truncated,
+        "length": lengths(table["sentence"], norms.n_tokens, experiment.unit),
+        "norm": norms_of(norms, experiment, measured.weights.label),
+        **{f"cls_{layer}": norms.cls[:, layer] for layer in range(norms.n_layers + 1)},
+    }
     if norms.pooler.shape[1]:
-        table["pooler"] = norms.pooler[:, 0]
-    return table
+        columns["pooler"] = norms.pooler[:, 0]
+    return table.assign(**columns)
+
+
+def used_of(table: "pd.DataFrame", sample: Sample, store: Results) -> "pd.DataFrame":
+    """The rows of `select` that enter the answer, and cluster: equal for near-duplicates."""
+    n, used = len(table), table[table["is_used"]]
+    key = "near-duplicates", VERSION, sample.corpus.fingerprint, sample.seed, n
+    clusters = store.get(key, Clusters, lambda: Clusters(near_duplicates(sample.sentences(0, n))))
+    return used.assign(cluster=clusters.numbers[used.index])
 
 
 def lengths(sentences: Collection[str], n_tokens: NDArray[np.int32], unit: Unit) -> NDArray[Any]:
@@ -60,17 +89,50 @@ def norms_of(norms: Norms, experiment: Experiment, label: str) -> NDArray[np.flo
 
     label: of the model, for the message.
     """
-    layer = norms.n_layers if experiment.layer is None else experiment.layer
-    is_mean = experiment.pooling == "mean"
-    if layer > norms.n_layers:
-        reason = f"layer is {layer}, and {label} has layers 0 to {norms.n_layers}."
-        raise SettingError(reason, "Choose one of them.")
+    layer = check_vector(experiment, norms.n_layers, norms.pooler.shape[1] > 0, label, ["pooler"])
     if experiment.pooling == "pooler":
-        if layer < norms.n_layers:
-            reason = f"layer is {layer}, and the pooler stands after the last one."
-            raise SettingError(reason, "Choose the last layer, or another vector.")
-        if not norms.pooler.shape[1]:
-            raise SettingError(f"{label} has no pooler.", "Choose cls or mean as pooling.")
         return norms.pooler[:, 0]
-    matrix = norms.mean if isinstance(norms, Means) and is_mean else norms.cls
-    return matrix[:, layer]
+    if experiment.pooling == "mean" and isinstance(norms, Means):
+        return norms.mean[:, layer]
+    return norms.cls[:, layer]
+
+
+def check_vector(
+    experiment: Experiment,
+    n_layers: int,
+    has_pooler: bool,
+    label: str,
+    last: Collection[str] = tuple(AFTER_LAST),
+) -> int:
+    """The number of an experiment's layer; raises SettingError where the model lacks the vector.
+
+    label: of the model, for the message. last: poolings that come after the last layer alone.
+    """
+    layer = n_layers if experiment.layer is None else experiment.layer
+    if layer > n_layers:
+        reason = f"layer is {layer}, and {label} has layers 0 to {n_layers}."
+        raise SettingError(reason, "Choose one of them.")
+    if layer < n_layers and experiment.pooling in last:
+        reason = f"layer is {layer}, and {AFTER_LAST[experiment.pooling]}."
+        raise SettingError(reason, "Choose the last layer, or another vector.")
+    if experiment.pooling == "pooler" and not has_pooler:
+        raise SettingError(f"{label} has no pooler.", "Choose cls or mean as pooling.")
+    return layer
+
+
+def left_out(
+    experiment: Experiment, sample: Sample, n_long: int, n_truncated: int, n_models: int = 1
+) -> list[str]:
+    """Caveats on sentences over the cutoff, on truncated ones, and on a corpus that is too small.
+
+    n_truncated: of the others, those that not all of the models read as a whole.
+    """
+    n, size = len(sample), experiment.sample_size
+    reader, by = ("the model", "") if n_models == 1 else ("a model", " by a model")
+    long = f"{experiment.length_cutoff:,} tokens or more{by}"
+    cases = {
+        f"{counted(n_long)} of {long} are left out.": n_long,
+        f"{counted(n_truncated)} longer than {reader} reads are left out.": n_truncated,
+        f"The corpus has {counted(n)}: the sample is all of them.": size != "all" and n < size,
+    }
+    return [caveat for caveat, holds in cases.items() if holds]
