@@ -2,12 +2,14 @@
 
 import itertools
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Generator, Hashable
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from clsviz.errors import ClsvizError
+from clsviz import limits
+from clsviz.errors import ClsvizError, SettingError
 from clsviz.progress import Cancelled
 
 T = TypeVar("T")
@@ -22,6 +24,12 @@ TURN_SECONDS = 5.0
 LOADING_SHARE = 5.0
 """A model has a turn of so many seconds at least, and of so many times the time of loading it."""
 
+GRACE_SECONDS = 60.0
+"""In public mode a job ends when the sessions that want it have been gone for so long."""
+
+LEFT = -math.inf
+"""The time until which a session wanted a job that it has left."""
+
 _log = logging.getLogger(__name__)
 _numbers = itertools.count(1)
 
@@ -31,23 +39,31 @@ class Job(Generic[T]):
 
     done, total, unit: its progress. result: as far as there is one. error: what ended it, or None.
     is_active: False once it has ended. is_cancelled: True if nobody wants it any more.
-    seconds: time that it has had.
+    seconds: time that it has had. head_start: time that counts as if it had had it.
     """
 
-    def __init__(self, model: Hashable = None, is_urgent: bool = False) -> None:
+    def __init__(
+        self, model: Hashable = None, is_urgent: bool = False, head_start: float = 0.0
+    ) -> None:
         self.number = next(_numbers)
-        self.model = model
-        self.is_urgent = is_urgent
-        self.done = 0
-        self.total = 0
-        self.unit = ""
+        self.model, self.is_urgent, self.head_start = model, is_urgent, head_start
+        self.done, self.total, self.unit = 0, 0, ""
         self.result: T | None = None
         self.error: Exception | None = None
         self.is_active = True
         self.is_cancelled = False
         self.seconds = 0.0
-        self._wanted_by: dict[Hashable, float | None] = {}
-        self._left_by: set[Hashable] = set()
+        self._wanted_until: dict[Hashable, float] = {}  # by session
+
+    @property
+    def turn(self) -> tuple[bool, float, int]:
+        """Jobs have their turns in the order of these: urgent ones, then those of least time."""
+        return not self.is_urgent, self.head_start + self.seconds, self.number
+
+    @property
+    def is_wanted(self) -> bool:
+        """True if a session wants it that is connected, or has not been gone for long."""
+        return max(self._wanted_until.values(), default=LEFT) > time.monotonic()
 
     def show(self, done: int, total: int, unit: str) -> None:
         """Note the progress; raises Cancelled where nobody wants the job any more."""
@@ -57,46 +73,37 @@ class Job(Generic[T]):
 
     def want(self, session: Hashable) -> None:
         """A session wants this job, or is back; one that has left it does not return by itself."""
-        if session not in self._left_by and not self.is_cancelled:
-            self._wanted_by[session] = None
+        if not self.is_cancelled and not self.has_left(session):
+            self._wanted_until[session] = math.inf
+
+    def is_wanted_by(self, session: Hashable) -> bool:
+        """True if the session wants the job, and has not left it."""
+        return self._wanted_until.get(session, LEFT) > LEFT
 
     def leave(self, session: Hashable) -> None:
         """A session no longer wants it; it ends soon if nobody else does."""
-        self._left_by.add(session)
-        self._wanted_by.pop(session, None)
-        self.is_cancelled = self.is_active and not self._wanted_by
+        self._wanted_until[session] = LEFT
+        self.is_cancelled = self.is_active and not self.is_wanted
 
     def has_left(self, session: Hashable) -> bool:
         """True if the session has left the job."""
-        return session in self._left_by
+        return self._wanted_until.get(session) == LEFT
 
     def rejoin(self, session: Hashable) -> None:
         """A session that has left the job wants it again."""
-        self._left_by.discard(session)
+        self._wanted_until.pop(session, None)
         self.want(session)
 
-    def disconnect(self, session: Hashable) -> None:
+    def disconnect(self, session: Hashable, grace_seconds: float) -> None:
         """A session has gone, and may come back."""
-        if session in self._wanted_by:
-            self._wanted_by[session] = time.monotonic()
-
-    def is_wanted(self, grace_seconds: float) -> bool:
-        """True if a session wants it that is connected, or went less than so long ago."""
-        now = time.monotonic()
-        gone = list(self._wanted_by.values())
-        return any(moment is None or now - moment < grace_seconds for moment in gone)
+        if self.is_wanted_by(session):
+            self._wanted_until[session] = time.monotonic() + grace_seconds
 
 
 class Jobs:
-    """Threads that take steps of jobs in turn: urgent ones first, then the one that had least time.
+    """Threads that take steps of jobs in turn; limits of a server hold for each session and job."""
 
-    grace_seconds: a job ends when all sessions that want it have been gone for so long.
-    """
-
-    def __init__(
-        self, name: str, *, n_threads: int = 1, grace_seconds: float = float("inf")
-    ) -> None:
-        self._grace_seconds = grace_seconds
+    def __init__(self, name: str, *, n_threads: int = 1) -> None:
         self._jobs: dict[Hashable, Job[Any]] = {}
         self._steps: dict[Job[Any], Steps] = {}
         self._running: set[Job[Any]] = set()
@@ -117,18 +124,23 @@ class Jobs:
 
         steps: a generator that sets the progress and the result of the job it is given.
         model: that it runs; another one has its turn only after a while, as loading takes time.
+        A session that has too many leaves the one that was asked for longest ago.
         """
         with self._lock:
             job = self._jobs.pop(key, None)
             if job is None:
-                job = Job(model, is_urgent)
-                job.seconds = min((other.seconds for other in self._steps), default=0.0)
-                job.want(session)
+                job = Job(model, is_urgent, min((j.turn[1] for j in self._steps), default=0.0))
                 self._steps[job] = steps(job)
-                self._forget_ended()
+                ended = [key for key, other in self._jobs.items() if not other.is_active]
+                for old in ended[:-MOST_ENDED]:
+                    del self._jobs[old]
                 self._lock.notify()
-            elif job.is_active:
+            if job.is_active:
                 job.want(session)
+            active = [other for other in self._jobs.values() if other.is_active]
+            others = [other for other in active if other.is_wanted_by(session)]
+            while others and len(others) >= limits.number("jobs"):
+                others.pop(0).leave(session)
             self._jobs[key] = job  # last asked for, last forgotten
             return job
 
@@ -142,18 +154,13 @@ class Jobs:
     def ahead(self, job: Job[Any]) -> int:
         """How many jobs have their turn before this one."""
         with self._lock:
-            return sum(_turn(other) < _turn(job) for other in self._steps)
+            return sum(other.turn < job.turn for other in self._steps)
 
     def disconnect(self, session: Hashable) -> None:
-        """A session has gone: its jobs end in a while, unless somebody else wants them."""
+        """A session has gone: in public mode its jobs end in a while, if no other wants them."""
         with self._lock:
             for job in self._jobs.values():
-                job.disconnect(session)
-
-    def _forget_ended(self) -> None:
-        ended = [key for key, job in self._jobs.items() if not job.is_active]
-        for key in ended[:-MOST_ENDED]:
-            del self._jobs[key]
+                job.disconnect(session, GRACE_SECONDS if limits.is_public() else math.inf)
 
     def _run(self) -> None:
         last: Job[Any] | None = None
@@ -180,24 +187,24 @@ class Jobs:
 
     def _next(self, last: Job[Any] | None, turn_ends: float) -> Job[Any]:
         """The job whose turn it is."""
-        waiting = self._steps.keys() - self._running
-        job = min(waiting, key=_turn)
-        if last is None or job.is_urgent or time.monotonic() > turn_ends:
-            return job
-        return min(
-            (other for other in waiting if other.model == last.model), key=_turn, default=job
-        )
+        waiting = sorted(self._steps.keys() - self._running, key=lambda job: job.turn)
+        if last is None or waiting[0].is_urgent or time.monotonic() > turn_ends:
+            return waiting[0]
+        return next((job for job in waiting if job.model == last.model), waiting[0])
 
     def _step(self, job: Job[Any], steps: Steps) -> bool:
         """Take one step of a job; True if it was the last."""
-        job.is_cancelled |= not job.is_wanted(self._grace_seconds)
+        job.is_cancelled |= not job.is_wanted
         if job.is_cancelled:
             return True
         try:
+            most = limits.number("job_seconds")
+            if job.seconds > most:
+                reason = f"This takes longer than the {most:,g} seconds that the server has for it."
+                remedy = "Choose a smaller sample. Run clsviz on your own machine for it."
+                raise SettingError(reason, remedy)
             next(steps)
-        except StopIteration:
-            return True
-        except Cancelled:
+        except (StopIteration, Cancelled):
             return True
         except Exception as error:  # the user's, or a bug: the thread goes on, and the page says it
             if not isinstance(error, ClsvizError):  # whose message may hold what a visitor sent
@@ -205,7 +212,3 @@ class Jobs:
             job.error = error
             return True
         return False
-
-
-def _turn(job: Job[Any]) -> tuple[bool, float, int]:
-    return not job.is_urgent, job.seconds, job.number

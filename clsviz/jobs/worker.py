@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import ModelError
@@ -32,100 +32,61 @@ ENVIRONMENT = {
 }
 
 
-class Runner(Protocol):
-    """Runs models."""
-
-    def load(self, weights: Weights, precision: Precision) -> None:
-        """Load a model; raises ModelError or SettingError."""
-
-    def run(
-        self, weights: Weights, precision: Precision, sentences: Sequence[str], kind: Kind
-    ) -> Arrays:
-        """Measure sentences; raises ModelError."""
-
-    def dissect(self, weights: Weights, precision: Precision, text: str) -> Anatomy:
-        """The model in parts, and a text in it; raises ModelError."""
-
-
 class InProcess:
     """Runs models in this process: for a command, and a notebook."""
 
     def load(self, weights: Weights, precision: Precision) -> None:
-        """Load a model; raises ModelError or SettingError."""
-        from clsviz.encoder.encoder import load
-
-        load(weights, precision)
+        """Load a model, unless it is loaded; raises ModelError or SettingError."""
+        self._call(_load, weights, precision)
 
     def run(
         self, weights: Weights, precision: Precision, sentences: Sequence[str], kind: Kind
     ) -> Arrays:
         """Measure sentences; raises ModelError."""
-        from clsviz.encoder.encoder import load
-
-        return load(weights, precision).run(sentences, kind)
+        return self._call(_run, weights, precision, list(sentences), kind)
 
     def dissect(self, weights: Weights, precision: Precision, text: str) -> Anatomy:
         """The model in parts, and a text in it; raises ModelError."""
-        from clsviz.encoder.anatomy import dissect
-        from clsviz.encoder.encoder import load
+        return self._call(_dissect, weights, precision, text)
 
-        return dissect(load(weights, precision), text)
+    def _call(self, function: Callable[..., T], weights: Weights, *rest: Any) -> T:
+        """The answer of a function on a model."""
+        return function(weights, *rest)
 
+
+Runner: TypeAlias = InProcess
+"""Runs models, in this process or elsewhere."""
 
 IN_PROCESS: Final = InProcess()
 
 
-class NoRunner:
+class NoRunner(InProcess):
     """Runs no model: results are those that are stored."""
 
-    def load(self, weights: Weights, precision: Precision) -> None:
-        """Raise ModelError."""
+    def _call(self, function: Callable[..., T], weights: Weights, *rest: Any) -> T:
         reason = f"{weights.label} has not measured all that this answer takes."
         raise ModelError(reason, "Open the answer’s page first.")
 
-    def run(
-        self, weights: Weights, precision: Precision, sentences: Sequence[str], kind: Kind
-    ) -> Arrays:
-        """Raise ModelError."""
-        raise NotImplementedError  # nothing is run that is not loaded
 
-    def dissect(self, weights: Weights, precision: Precision, text: str) -> Anatomy:
-        """Raise ModelError."""
-        raise NotImplementedError
+class Worker(InProcess):
+    """Runs models in a process of their own. One thread may use it.
 
-
-class Worker:
-    """Runs models in a process of their own. One thread may use it."""
+    Raises ModelError also where the process ends twice, or hangs.
+    """
 
     def __init__(self, hung_seconds: float = HUNG_SECONDS) -> None:
         self._hung_seconds = hung_seconds
 
-    def load(self, weights: Weights, precision: Precision) -> None:
-        """Load a model, unless it is loaded; raises ModelError or SettingError."""
-        self._call(weights, LOADING_SECONDS, _load, weights, precision)
-
-    def run(
-        self, weights: Weights, precision: Precision, sentences: Sequence[str], kind: Kind
-    ) -> Arrays:
-        """Measure sentences; raises ModelError, also where the process ends twice, or hangs."""
-        arguments = weights, precision, list(sentences), kind
-        return self._call(weights, self._hung_seconds, _run, *arguments)
-
-    def dissect(self, weights: Weights, precision: Precision, text: str) -> Anatomy:
-        """The model in parts, and a text in it; raises ModelError as `run`."""
-        return self._call(weights, self._hung_seconds, _dissect, weights, precision, text)
-
-    def _call(
-        self, weights: Weights, limit: float, function: Callable[..., T], *arguments: Any
-    ) -> T:
+    def _call(self, function: Callable[..., T], weights: Weights, *rest: Any) -> T:
         from concurrent.futures.process import BrokenProcessPool
 
         from loky.process_executor import ShutdownExecutorError
 
+        limit = LOADING_SECONDS if function is _load else self._hung_seconds
         for _ in range(2):  # after a kill the next call fails, too
             executor = _executor()
             try:
-                return executor.submit(function, *arguments).result(limit)
+                return executor.submit(_survive, function, weights, *rest).result(limit)
             except (BrokenProcessPool, ShutdownExecutorError):
                 continue
             except TimeoutError:
@@ -163,21 +124,28 @@ def _begin(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _load(weights: Weights, precision: Precision) -> None:
-    _survive(InProcess().load, weights, precision)
-
-
-def _run(weights: Weights, precision: Precision, sentences: list[str], kind: Kind) -> Arrays:
-    return _survive(InProcess().run, weights, precision, sentences, kind)
-
-
-def _dissect(weights: Weights, precision: Precision, text: str) -> Anatomy:
-    return _survive(InProcess().dissect, weights, precision, text)
-
-
 def _survive(function: Callable[..., T], *arguments: Any) -> T:
     """Call a function; the process ends where it would not be whole afterwards."""
     try:
         return function(*arguments)
     except (MemoryError, ImportError):  # modules stay half imported
         os._exit(1)
+
+
+def _load(weights: Weights, precision: Precision) -> None:
+    from clsviz.encoder.encoder import load
+
+    load(weights, precision)
+
+
+def _run(weights: Weights, precision: Precision, sentences: list[str], kind: Kind) -> Arrays:
+    from clsviz.encoder.encoder import load
+
+    return load(weights, precision).run(sentences, kind)
+
+
+def _dissect(weights: Weights, precision: Precision, text: str) -> Anatomy:
+    from clsviz.encoder.anatomy import dissect
+    from clsviz.encoder.encoder import load
+
+    return dissect(load(weights, precision), text)

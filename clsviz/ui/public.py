@@ -2,72 +2,19 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Final
 
 import streamlit as st
 
 from clsviz import limits
 from clsviz.errors import SettingError, quote
 from clsviz.experiment import Experiment
-from clsviz.jobs.jobs import Job, Jobs, Steps
 from clsviz.sources import corpora, uploads
 from clsviz.sources.models import UNTRAINED
 
-T = TypeVar("T")
-
-GRACE_SECONDS: Final = 60.0
-"""A job ends when the sessions that want it have been gone for so long."""
-
 HOME: Final = "Run clsviz on your own machine for it."
-
-
-class LimitedJobs(Jobs):
-    """Jobs of a public server, where a session has few at once, and each has so much time."""
-
-    def __init__(self, name: str, *, n_threads: int = 1) -> None:
-        super().__init__(name, n_threads=n_threads, grace_seconds=GRACE_SECONDS)
-        self._of_sessions: dict[Hashable, list[Job[Any]]] = {}
-
-    def ask(
-        self,
-        key: Hashable,
-        steps: Callable[[Job[T]], Steps],
-        session: Hashable,
-        *,
-        model: Hashable = None,
-        is_urgent: bool = False,
-    ) -> Job[T]:
-        """The job of this key; the session leaves its first one where it has too many."""
-        job: Job[T] = super().ask(
-            key, lambda job: _timed(job, steps), session, model=model, is_urgent=is_urgent
-        )
-        others = [
-            other
-            for other in self._of_sessions.get(session, [])
-            if other.is_active and other is not job and not other.has_left(session)
-        ]
-        while others and len(others) >= limits.number("jobs"):
-            others.pop(0).leave(session)
-        self._of_sessions[session] = [*others, job]
-        return job
-
-    def disconnect(self, session: Hashable) -> None:
-        """A session has gone: its jobs end in a while, unless somebody else wants them."""
-        super().disconnect(session)
-        self._of_sessions.pop(session, None)
-
-
-def _timed(job: Job[T], steps: Callable[[Job[T]], Steps]) -> Steps:
-    """The steps of a job, until it has had its time; raises SettingError then."""
-    most = limits.number("job_seconds")
-    began = job.seconds
-    for _ in steps(job):
-        if job.seconds - began > most:
-            reason = f"This takes longer than the {most:,g} seconds that the server has for it."
-            raise SettingError(reason, f"Choose a smaller sample. {HOME}")
-        yield
 
 
 def listed(kind: str, known: Sequence[str]) -> list[str]:

@@ -17,7 +17,6 @@ from clsviz.results.shipped import SHIPPED
 from clsviz.sources import uploads
 from clsviz.store.chunks import Chunks
 from clsviz.store.results import Results
-from clsviz.ui.public import LimitedJobs
 
 
 @dataclass(frozen=True)
@@ -42,12 +41,11 @@ class Server:
 def server() -> Server:
     """The server."""
     root = default_store()
-    queue = LimitedJobs if limits.is_public() else Jobs
     return Server(
         root=root,
-        fetch=queue("fetch", n_threads=4),
-        model=queue("model"),
-        analysis=queue("analysis"),
+        fetch=Jobs("fetch", n_threads=4),
+        model=Jobs("model"),
+        analysis=Jobs("analysis"),
         worker=Worker(),
         chunks=Chunks(root, SHIPPED, limits.number("store_bytes")),
         results=Results(root, SHIPPED),

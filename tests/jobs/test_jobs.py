@@ -1,3 +1,4 @@
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -16,12 +17,17 @@ def wait_for(holds: Callable[[], object], seconds: float = 5.0) -> None:
         time.sleep(0.002)
 
 
-def count(n: int) -> Callable[[Job[int]], Steps]:
+def count(n: float, order: list[object] | None = None, name: object = None):
+    """Steps that each take .01 s, and note their name as they come."""
+
     def steps(job: Job[int]) -> Steps:
-        for number in range(n):
-            job.show(number, n, "steps")
+        while job.done < n:
+            if order is not None:
+                order.append(name)
+            time.sleep(0.01)
+            job.show(job.done + 1, 100, "steps")
             yield
-        job.result = n
+        job.result = job.done
 
     return steps
 
@@ -41,8 +47,12 @@ class Gated:
             yield
 
 
-def test_all_who_ask_for_the_same_share_a_job() -> None:
-    jobs = Jobs("test")
+@pytest.fixture
+def jobs() -> Jobs:
+    return Jobs("test")
+
+
+def test_all_who_ask_for_the_same_share_a_job(jobs: Jobs) -> None:
     first = jobs.ask("key", count(3), "a")
     assert jobs.ask("key", count(3), "b") is first
     wait_for(lambda: not first.is_active)
@@ -50,12 +60,11 @@ def test_all_who_ask_for_the_same_share_a_job() -> None:
     assert jobs.ask("key", count(3), "c") is first
 
 
-def test_an_error_ends_its_job_and_not_the_thread() -> None:
+def test_an_error_ends_its_job_and_not_the_thread(jobs: Jobs) -> None:
     def fail(job: Job[int]) -> Steps:
         yield
         raise CorpusError("There is none.", "Choose another.")
 
-    jobs = Jobs("test")
     failed = jobs.ask("key", fail, "a")
     wait_for(lambda: not failed.is_active)
     assert isinstance(failed.error, CorpusError)
@@ -66,8 +75,8 @@ def test_an_error_ends_its_job_and_not_the_thread() -> None:
     assert again.result == 1
 
 
-def test_a_job_ends_when_the_last_session_leaves_it() -> None:
-    jobs, steps = Jobs("test"), Gated()
+def test_a_job_ends_when_the_last_session_leaves_it(jobs: Jobs) -> None:
+    steps = Gated()
     job = jobs.ask("key", steps, "a")
     jobs.ask("key", steps, "b")
     job.leave("a")
@@ -82,80 +91,84 @@ def test_a_job_ends_when_the_last_session_leaves_it() -> None:
     assert job.is_cancelled
 
 
-def test_a_session_that_left_may_rejoin_while_others_wait() -> None:
-    jobs, steps = Jobs("test"), Gated()
-    job = jobs.ask("key", steps, "a")
-    jobs.ask("key", steps, "b")
+def test_a_session_that_left_may_rejoin_while_others_wait(jobs: Jobs) -> None:
+    job = jobs.ask("key", count(math.inf), "a")
+    jobs.ask("key", count(math.inf), "b")
     job.leave("a")
     jobs.again(job, "a")
-    assert jobs.ask("key", steps, "a") is job
+    assert jobs.ask("key", count(math.inf), "a") is job
     job.leave("b")
     assert not job.is_cancelled
     job.leave("a")
-    steps.gate.release(9)
+    assert job.is_cancelled
 
 
-def test_a_job_ends_when_its_sessions_are_gone_for_long() -> None:
-    jobs, steps = Jobs("test", grace_seconds=0.05), Gated()
-    job = jobs.ask("key", steps, "a")
-    steps.gate.release()
-    wait_for(lambda: steps.n_begun == 2)
+@pytest.mark.parametrize(("is_public", "ends"), [("1", True), ("0", False)])
+def test_a_public_job_ends_a_while_after_its_last_session_has_gone(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch, is_public: str, ends: bool
+) -> None:
+    monkeypatch.setenv("CLSVIZ_PUBLIC", is_public)
+    monkeypatch.setattr(module, "GRACE_SECONDS", 0.05)
+    job = jobs.ask("key", count(math.inf), "a")
+    jobs.ask("key", count(math.inf), "b")
     jobs.disconnect("a")
-    time.sleep(0.06)
-    steps.gate.release(9)
+    time.sleep(0.1)
+    assert job.is_active
+    jobs.disconnect("b")
+    time.sleep(0.2)
+    assert job.is_active != ends
+    job.leave("b")
+
+
+def test_a_job_has_so_much_time(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLSVIZ_LIMIT_JOB_SECONDS", "0")
+    job = jobs.ask("key", count(math.inf), "session")
     wait_for(lambda: not job.is_active)
+    assert job.done == 1
+    assert "Choose a smaller sample" in str(job.error)
 
 
-def test_jobs_take_turns_and_urgent_ones_come_first() -> None:
-    jobs, order = Jobs("test"), []
+def test_a_session_that_asks_for_too_many_leaves_the_one_of_longest_ago(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLSVIZ_LIMIT_JOBS", "2")
+    first, second, third = (jobs.ask(n, count(math.inf), "one") for n in range(3))
+    assert [job.is_cancelled for job in (first, second, third)] == [True, False, False]
+    for session, key in (("other", 2), ("one", 1), ("one", 3)):
+        last = jobs.ask(key, count(math.inf), session)
+    assert third.has_left("one")
+    assert not third.is_cancelled
+    for job, session in ((third, "other"), (second, "one"), (last, "one")):
+        job.leave(session)
+
+
+def test_jobs_take_turns_and_urgent_ones_come_first(jobs: Jobs) -> None:
+    order: list[object] = []
     hold = Gated()
     holding = jobs.ask("hold", hold, "a")
     wait_for(lambda: hold.n_begun == 1)
-
-    def note(name: str) -> Callable[[Job[int]], Steps]:
-        def steps(job: Job[int]) -> Steps:
-            for _ in range(2):
-                order.append(name)
-                time.sleep(0.01)
-                yield
-
-        return steps
-
-    first = jobs.ask("first", note("first"), "a")
-    second = jobs.ask("second", note("second"), "b")
-    jobs.ask("urgent", note("urgent"), "c", is_urgent=True)
+    first, second = (jobs.ask(name, count(2, order, name), "a") for name in ("first", "second"))
+    jobs.ask("urgent", count(2, order, "urgent"), "c", is_urgent=True)
     assert jobs.ahead(second) == jobs.ahead(first) + 1
     holding.leave("a")
     hold.gate.release()
     wait_for(lambda: len(order) == 6)
     assert order[:2] == ["urgent", "urgent"]
-    assert sorted(order[2:4]) == sorted(order[4:]) == ["first", "second"]
+    assert {*order[2:4]} == {*order[4:]} == {"first", "second"}
 
 
-def test_another_model_waits_for_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_model_waits_for_its_turn(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "TURN_SECONDS", 60.0)
-    jobs, order = Jobs("test"), []
-
-    def note(name: str) -> Callable[[Job[int]], Steps]:
-        def steps(job: Job[int]) -> Steps:
-            for _ in range(3):
-                order.append(name)
-                time.sleep(0.01)
-                yield
-
-        return steps
-
-    jobs.ask("a", note("a"), "a", model="one")
-    jobs.ask("b", note("b"), "b", model="other")
+    order: list[object] = []
+    for model in ("one", "other"):
+        jobs.ask(model, count(3, order, model), "a", model=model)
     wait_for(lambda: len(order) == 6)
-    assert order == ["a", "a", "a", "b", "b", "b"]
+    assert order == ["one"] * 3 + ["other"] * 3
 
 
-def test_ended_jobs_are_forgotten_but_for_the_last() -> None:
-    jobs = Jobs("test")
-    ended = [jobs.ask(number, count(1), "a") for number in range(module.MOST_ENDED + 5)]
+def test_ended_jobs_are_forgotten_but_for_the_last(jobs: Jobs) -> None:
+    ended = [jobs.ask(number, count(0), "a") for number in range(module.MOST_ENDED + 5)]
     wait_for(lambda: not any(job.is_active for job in ended))
-    jobs.ask("another", count(1), "a")
-    assert jobs.ask(0, count(1), "a") is not ended[0]
-    last = module.MOST_ENDED + 4
-    assert jobs.ask(last, count(1), "a") is ended[-1]
+    jobs.ask("another", count(0), "a")
+    assert jobs.ask(0, count(0), "a") is not ended[0]
+    assert jobs.ask(len(ended) - 1, count(0), "a") is ended[-1]

@@ -1,6 +1,5 @@
 """A public server: what a visitor may not have, as the page says it."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,6 @@ from ui.conftest import SMALL, Runner, Visit, is_done, redraw
 
 from clsviz import limits
 from clsviz.experiment import Experiment
-from clsviz.jobs.jobs import Job, Steps
 from clsviz.ui import public, server
 
 
@@ -78,60 +76,6 @@ def test_who_redraws_too_often_waits(visit: Visit, monkeypatch: pytest.MonkeyPat
     assert "Wait a minute" in page.run().error[0].value
     monkeypatch.setenv("CLSVIZ_LIMIT_REDRAWS", "1000")
     assert not page.run().error
-
-
-def endless(job: Job[int]) -> Steps:
-    while True:
-        job.result = (job.result or 0) + 1
-        time.sleep(0.01)
-        yield
-
-
-def ended(job: Job[int]) -> bool:
-    end = time.monotonic() + 20
-    while job.is_active and time.monotonic() < end:
-        time.sleep(0.01)
-    return not job.is_active
-
-
-def test_a_job_has_so_much_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLSVIZ_LIMIT_JOB_SECONDS", "0")
-    job = public.LimitedJobs("test").ask("key", endless, "session")
-    assert ended(job)
-    assert "Choose a smaller sample" in str(job.error)
-
-
-def test_one_job_too_many_ends_the_first_of_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLSVIZ_LIMIT_JOBS", "2")
-    jobs = public.LimitedJobs("test")
-    first, second, third = (jobs.ask(n, endless, "one") for n in range(3))
-    other = jobs.ask(1, endless, "other")
-    assert other is second
-    assert ended(first)
-    assert second.is_active
-    jobs.ask(3, endless, "one")
-    assert not ended_soon(second)
-    assert second.has_left("one")
-    for job, session in ((third, "one"), (second, "other")):
-        job.leave(session)
-
-
-def ended_soon(job: Job[int]) -> bool:
-    time.sleep(0.1)
-    return not job.is_active
-
-
-def test_a_job_ends_after_the_last_session_that_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(public, "GRACE_SECONDS", 0.1)
-    jobs = public.LimitedJobs("test")
-    job = jobs.ask("key", endless, "one")
-    jobs.ask("key", endless, "two")
-    jobs.disconnect("one")
-    assert not ended_soon(job)
-    time.sleep(0.1)
-    assert job.is_active
-    jobs.disconnect("two")
-    assert ended(job)
 
 
 def test_a_search_of_an_upload_is_bounded() -> None:
