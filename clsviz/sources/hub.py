@@ -17,7 +17,7 @@ Kind = Literal["model", "dataset"]
 PATIENCE: Final = 8.0
 """Seconds without a byte after which the Hub counts as stalled."""
 
-ERRORS: Final[dict[Kind, type[ClsvizError]]] = {"model": ModelError, "dataset": CorpusError}
+UNREADABLE: Final[dict[Kind, type[ClsvizError]]] = {"model": ModelError, "dataset": CorpusError}
 
 LOG_IN: Final = "log in where clsviz runs: hf auth login."
 
@@ -39,7 +39,6 @@ class Repository:
     """
 
     name: str
-    kind: Kind
     commit: str
     sizes: dict[str, int]
 
@@ -47,7 +46,7 @@ class Repository:
 def split_name(text: str, kind: Kind) -> tuple[str, str]:
     """Name and revision, or "", of “owner/name@revision”; raises ModelError or CorpusError."""
     if not NAME.fullmatch(text) or ".." in text or "--" in text:
-        raise ERRORS[kind](
+        raise UNREADABLE[kind](
             f"{quote(text)} cannot be the name of a {kind}.",
             "Choose one from the list, or an id of the Hugging Face Hub, as in owner/name or "
             "owner/name@revision.",
@@ -69,7 +68,7 @@ def open_repository(name: str, kind: Kind, revision: str, patience: float) -> Re
     with reporting(name, kind, revision):
         info = look(name, revision=revision or None, timeout=timeout, files_metadata=True)
         sizes = {file.rfilename: file.size or 0 for file in info.siblings or []}
-        return Repository(info.id or name, kind, info.sha, sizes)
+        return Repository(info.id or name, info.sha, sizes)
 
 
 @contextlib.contextmanager
@@ -132,63 +131,43 @@ def reporting(name: str, kind: Kind, revision: str = "") -> Iterator[None]:
 
 
 def failure(error: BaseException, name: str, kind: Kind, revision: str = "") -> Exception | None:
-    """The error that users read for the first cause that is known; None where none is."""
+    """The error that users read for the first cause that is known; None where none is.
+
+    Classes are compared by name, since importing the libraries that have them takes seconds.
+    """
     causes = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) and cause not in causes:
         causes.append(cause)
     for cause in causes:
         if isinstance(cause, (ClsvizError, Cancelled)):
             return cause
-        if known := _refused(cause, name, kind, revision) or _broken_off(cause, name):
-            return known
-    return None
-
-
-def gated(name: str, kind: Kind) -> ClsvizError:
-    """The error for a repository that only some may read."""
-    remedy = f"Ask for access on its page of the Hugging Face Hub, then {LOG_IN}"
-    return ERRORS[kind](f"{name} is gated.", remedy)
-
-
-def _refused(cause: BaseException, name: str, kind: Kind, revision: str) -> ClsvizError | None:
-    """What the Hub says is wrong with the name, its revision or the visitor."""
-    from huggingface_hub import errors
-
-    unreadable = ERRORS[kind]
-    if isinstance(cause, errors.GatedRepoError):  # which counts as not found too, so it comes first
-        return gated(name, kind)
-    if isinstance(cause, errors.RepositoryNotFoundError):
-        reason = f"The Hugging Face Hub has no {kind} {name}, or it is private."
-        place = "folder begins with ./" if kind == "model" else "file ends in .txt or the like"
-        return unreadable(reason, f"Check the name (a {place}); if it is private, {LOG_IN}")
-    if isinstance(cause, errors.RevisionNotFoundError):
-        remedy = "Name a branch, a tag or a full commit after the @, or none."
-        return unreadable(f"{name} has no revision {quote(revision)}.", remedy)
-    if kind == "model" and isinstance(cause, errors.RemoteEntryNotFoundError):
-        return unreadable(f"{name} lacks a file that is needed.", "Choose another model.")
-    status = getattr(getattr(cause, "response", cause), "status_code", getattr(cause, "status", 0))
-    if status in (0, 404):  # many files are looked for, and need not be there
-        return None
-    reason = f"The Hugging Face Hub does not serve {name} now ({status})."
-    return HubError(reason, REMEDIES.get(status, "Try again later."))
-
-
-def _broken_off(cause: BaseException, name: str) -> ClsvizError | None:
-    """What is wrong with the network or the disk."""
-    import aiohttp
-    import httpx2
-    from huggingface_hub.errors import OfflineModeIsEnabled
-
-    if isinstance(cause, OfflineModeIsEnabled):
-        reason = f"{name} is not on this machine, and HF_HUB_OFFLINE forbids the network."
-        return HubError(reason, "Unset HF_HUB_OFFLINE, or choose what is on this machine.")
-    if getattr(cause, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
-        remedy = "Free some space, or set HF_HOME to a folder on another disk."
-        return StoreError(f"The disk is too full for {name}.", remedy)
-    if isinstance(cause, (TimeoutError, httpx2.TimeoutException)):
-        return HubError(f"The Hugging Face Hub does not answer for {name}.", "Try again later.")
-    if isinstance(cause, (ConnectionError, httpx2.TransportError, aiohttp.ClientError)):
-        return unreachable(cause, name)
+        names = {base.__name__ for base in type(cause).__mro__}
+        response = getattr(cause, "response", cause)
+        status = getattr(response, "status_code", getattr(cause, "status", 0))
+        if names & {"GatedRepoError", "DatasetNotFoundError"}:  # of a dataset that the Hub has
+            remedy = f"Ask for access on its page of the Hugging Face Hub, then {LOG_IN}"
+            return UNREADABLE[kind](f"{name} is gated.", remedy)
+        if "RepositoryNotFoundError" in names:
+            reason = f"The Hugging Face Hub has no {kind} {name}, or it is private."
+            place = "folder begins with ./" if kind == "model" else "file ends in .txt or the like"
+            remedy = f"Check the name (a {place}); if it is private, {LOG_IN}"
+            return UNREADABLE[kind](reason, remedy)
+        if "RevisionNotFoundError" in names:
+            remedy = "Name a branch, a tag or a full commit after the @, or none."
+            return UNREADABLE[kind](f"{name} has no revision {quote(revision)}.", remedy)
+        if status not in (0, 404):  # many files are looked for, and need not be there
+            reason = f"The Hugging Face Hub does not serve {name} now ({status})."
+            return HubError(reason, REMEDIES.get(status, "Try again later."))
+        if "OfflineModeIsEnabled" in names:
+            reason = f"{name} is not on this machine, and HF_HUB_OFFLINE forbids the network."
+            return HubError(reason, "Unset HF_HUB_OFFLINE, or choose what is on this machine.")
+        if getattr(cause, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+            remedy = "Free some space, or set HF_HOME to a folder on another disk."
+            return StoreError(f"The disk is too full for {name}.", remedy)
+        if names & {"TimeoutError", "TimeoutException"}:
+            return HubError(f"The Hugging Face Hub does not answer for {name}.", "Try again later.")
+        if names & {"ConnectionError", "TransportError", "ClientError"}:
+            return unreachable(cause, name)
     return None
 
 

@@ -11,11 +11,11 @@ import json
 import os
 import re
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from clsviz.errors import ClsvizError, CorpusError, SettingError, quote
+from clsviz.errors import CorpusError, SettingError, quote
 from clsviz.experiment import Experiment
 from clsviz.progress import Progress, silent
 from clsviz.sources import copies, hub, row_groups, sentences, tables
@@ -74,23 +74,13 @@ class State:
     commit: str
     configuration: str
     split: str
-    column: str
-    columns: list[str]
-    segmentation: str
+    column: str = ""
+    columns: list[str] = field(default_factory=list)
+    segmentation: str = "auto"
     n_rounds: int = 0
     n_groups: int = 0
     doubts: dict[str, int] = field(default_factory=dict)
     is_complete: bool = False
-
-
-@dataclass(frozen=True)
-class Split:
-    """The Parquet files of a split at one commit."""
-
-    repository: hub.Repository
-    configuration: str
-    name: str
-    paths: list[str]
 
 
 def draw(
@@ -112,8 +102,9 @@ def draw(
     table, state = stored_rounds(folder)
     if state is None or not (state.is_complete or len(table) >= size):
         n = len(table)
-        for number, (batch, account) in read_rounds(experiment, state, progress, limits):
-            copies.write(folder / f"{number:06}.arrow", SCHEMA, [batch], partial(asdict, account))
+        for batch, account in read_rounds(experiment, state, progress, limits):
+            path = folder / f"{account.n_rounds:06}.arrow"
+            copies.write(path, SCHEMA, [batch], partial(asdict, account))
             n += len(batch)
             if n >= size:
                 break
@@ -162,61 +153,51 @@ def stored_rounds(folder: Path) -> tuple[pa.Table, State | None]:
 
 def read_rounds(
     experiment: Experiment, state: State | None, progress: Progress, limits: Limits
-) -> Iterator[tuple[int, tuple[pa.Table, State]]]:
-    """The rounds of a split that follow `state`: the number, sentences, and state after each."""
-    split = find_split(experiment, state, progress, limits)
-    files = Files(split.repository, progress, limits)
-    sizes = {path: split.repository.sizes[path] for path in split.paths}
+) -> Iterator[tuple[pa.Table, State]]:
+    """The rounds of a split that follow `state`: the sentences of each, and the state after it."""
+    repository, state, paths = find_split(experiment, state, progress, limits)
+    files = Files(repository, progress, limits)
+    sizes = {path: repository.sizes[path] for path in paths}
     seed = experiment.seed
     n_rounds = 0
     unread: set[str] = set()
     for number, window in enumerate(row_groups.windows(sizes, seed, limits.files_at_once)):
         footers = files.footers(sorted({part.path for part in window}))
-        state = state or begin(split, footers, experiment)
-        parts = []
-        for part in window:
-            footer = footers.get(part.path)
-            if footer and state.column in row_groups.text_leaves(footer):
-                parts.append(row_groups.groups_of(part, footer, state.column, seed))
-            else:
-                unread.add(part.path)
-        order = row_groups.spread(parts, np.random.RandomState([seed, number]))
+        if not state.column:
+            state = choose_column(state, footers, experiment)
+        parts = {
+            part: row_groups.groups_of(part, footers.get(part.path), state.column, seed)
+            for part in window
+        }
+        unread |= {part.path for part, groups in parts.items() if groups is None}
+        state = dataclasses.replace(state, doubts=state.doubts | {"unread_files": len(unread)})
+        readable = [groups for groups in parts.values() if groups is not None]
+        order = row_groups.spread(readable, np.random.RandomState([seed, number]))
         for groups in row_groups.rounds(order, limits):
             n_rounds += 1
             if n_rounds > state.n_rounds:
-                texts = files.texts(groups, state.column)
-                doubts = state.doubts | {"unread_files": len(unread)}
-                state = dataclasses.replace(state, n_rounds=n_rounds, doubts=doubts)
-                batch, state = cut_round(texts, state, seed)
-                yield n_rounds, (batch, state)
-    if state:
-        end = dataclasses.replace(state, is_complete=True)
-        yield n_rounds + 1, (SCHEMA.empty_table(), end)
+                state = dataclasses.replace(state, n_rounds=n_rounds)
+                batch, state = cut_round(files.texts(groups, state.column), state, seed)
+                yield batch, state
+    yield SCHEMA.empty_table(), dataclasses.replace(state, n_rounds=n_rounds + 1, is_complete=True)
 
 
-def begin(split: Split, footers: Mapping[str, pq.FileMetaData], experiment: Experiment) -> State:
-    """The state before the first round: the column is the one that is named, or the likeliest."""
-    columns: dict[str, tables.Column] = {}
+def choose_column(
+    state: State, footers: Mapping[str, pq.FileMetaData], experiment: Experiment
+) -> State:
+    """The state with its column: the one that is named, or the likeliest one."""
+    columns: defaultdict[str, tables.Column] = defaultdict(tables.Column)
     for footer in footers.values():
         for name, leaf in row_groups.text_leaves(footer).items():
-            column = columns.setdefault(name, tables.Column())
             for number in range(footer.num_row_groups):
                 about = footer.row_group(number).column(leaf)
-                column.n_texts += about.num_values
-                column.n_with_letters += about.num_values
-                column.n_characters += about.total_uncompressed_size
-    name = split.repository.name
-    suggestion = DATASETS.get(experiment.corpus.partition("@")[0])
-    choice = experiment.column or (suggestion.column if suggestion else "")
-    return State(
-        repository=name,
-        commit=split.repository.commit,
-        configuration=split.configuration,
-        split=split.name,
-        column=tables.choose_column(columns, choice, name),
-        columns=tables.text_columns(columns),
-        segmentation=experiment.segmentation,
-    )
+                columns[name].n_texts += about.num_values
+                columns[name].n_with_letters += about.num_values
+                columns[name].n_characters += about.total_uncompressed_size
+    name = experiment.corpus.partition("@")[0]
+    column = experiment.column or (DATASETS[name].column if name in DATASETS else "")
+    column = tables.choose_column(columns, column, state.repository)
+    return dataclasses.replace(state, column=column, columns=tables.text_columns(columns))
 
 
 def cut_round(
@@ -225,17 +206,17 @@ def cut_round(
     """The sentences of row groups in random order, and the state after them."""
     doubts = Counter(state.doubts)
     doubts["damaged_groups"] += groups.count(None)
-    rows = [pa.table([[], []], SCHEMA)]
+    rows = [SCHEMA.empty_table()]
     for number, texts in enumerate(groups, state.n_groups):
         if texts is not None:
-            numbers = pa.array(np.full(len(texts), number, np.int32))
-            rows.append(pa.table([texts, numbers], SCHEMA))
+            numbers = np.full(len(texts), number, np.int32)
+            rows.append(pa.table([texts, pa.array(numbers)], SCHEMA))
     table = pa.concat_tables(rows)
     how = state.segmentation
     texts = table["sentence"].filter(pc.invert(tables.is_blank(table["sentence"])))
     if how == "auto" and len(texts):  # 200 texts from all over the round
         head = texts.to_pylist()[:: max(1, len(texts) // HEAD_TEXTS)]
-        is_long = sum(map(len, head)) / len(head) > sentences.LONG_TEXT
+        is_long = sum(map(len, head)) > sentences.LONG_TEXT * len(head)
         how = "sentences" if is_long else "lines"
     pieces = cut(table, "sentence", ["row_group"], how, doubts)
     order = np.random.RandomState([seed, state.n_rounds]).permutation(len(pieces))
@@ -249,8 +230,8 @@ def cut_round(
 
 def find_split(
     experiment: Experiment, state: State | None, progress: Progress, limits: Limits
-) -> Split:
-    """The split of an experiment, at the commit of `state` where there is one.
+) -> tuple[hub.Repository, State, list[str]]:
+    """The repository of a split, its state, which is `state` if there is one, and its files.
 
     The files are the dataset's own where it has Parquet files, else those that the Hub has
     converted it to; loading scripts never run. Raises CorpusError, SettingError or HubError.
@@ -262,23 +243,22 @@ def find_split(
     if state:
         revision, configuration, split = state.commit, state.configuration, state.split
     repository = hub.open_repository(name, "dataset", revision, limits.patience)
-    splits = converted(repository, configuration) or declared(
-        repository, configuration, progress, limits
-    )
+    splits = converted(repository, configuration)
+    splits = splits or declared(repository, configuration, progress, limits)
     if not splits and not revision:
-        try:
+        with contextlib.suppress(CorpusError):  # it has no such revision
             repository = hub.open_repository(name, "dataset", CONVERSION, limits.patience)
-        except CorpusError:
-            raise no_parquet(name) from None
-        splits = converted(repository, configuration)
+            splits = converted(repository, configuration)
     if not splits:
-        raise no_parquet(name)
+        raise CorpusError(
+            f"{name} has no Parquet files, and the Hub has not converted it to Parquet.",
+            "Download the file you want, and choose it as corpus.",
+        )
     configuration, paths = splits
-    preferred = [one for one in ("train", "partial-train", *paths) if one in paths]
-    split = split or preferred[0]
-    if split not in paths:
-        raise no_such(name, "split", split, list(paths))
-    return Split(repository, configuration, split, paths[split])
+    split = choose(name, "split", split, list(paths), ["train", "partial-train", *paths])
+    how = experiment.segmentation
+    start = State(repository.name, repository.commit, configuration, split, segmentation=how)
+    return repository, state or start, paths[split]
 
 
 Splits = tuple[str, dict[str, list[str]]]
@@ -296,10 +276,7 @@ def converted(repository: hub.Repository, configuration: str) -> Splits | None:
     if not configurations:
         return None
     names = list(configurations)
-    if not configuration and (len(names) == 1 or "default" in names):
-        configuration = names[0] if len(names) == 1 else "default"
-    if configuration not in configurations:
-        raise no_such(repository.name, "configuration", configuration, names)
+    configuration = choose(repository.name, "configuration", configuration, names, ["default"])
     return configuration, configurations[configuration]
 
 
@@ -307,9 +284,7 @@ def declared(
     repository: hub.Repository, configuration: str, progress: Progress, limits: Limits
 ) -> Splits | None:
     """The Parquet files that the library finds in a repository; None where it finds no such."""
-    script = f"{PurePosixPath(repository.name).name}.py"
-    is_parquet = any(path.endswith(".parquet") for path in repository.sizes)
-    if script in repository.sizes or not is_parquet:
+    if not any(path.endswith(".parquet") for path in repository.sizes):
         return None
     import datasets
 
@@ -323,41 +298,33 @@ def declared(
                 )
             except ValueError:  # several configurations, or the card makes no sense
                 names = datasets.get_dataset_config_names(address, revision=commit)
-                if configuration or len(names) > 1:
-                    raise no_such(repository.name, "configuration", configuration, names) from None
+                choose(repository.name, "configuration", configuration, names, [])
                 raise
         except SettingError:
             raise
         except Exception as error:
             if known := hub.failure(error, repository.name, "dataset"):
                 raise known from error
-            if isinstance(error, datasets.exceptions.DatasetNotFoundError):  # the Hub has it
-                raise hub.gated(repository.name, "dataset") from error
             return None
     if builder.name != "parquet":
         return None
-    files = builder.config.data_files or {}
     splits = {
         str(split): sorted(address.partition(f"@{commit}/")[2] for address in addresses)
-        for split, addresses in files.items()
+        for split, addresses in (builder.config.data_files or {}).items()
     }
     return str(builder.config.name), splits
 
 
-def no_such(repository: str, part: str, name: str, names: list[str]) -> ClsvizError:
-    """The error for a part of a dataset that does not exist, or has to be named."""
-    reason = (
-        f"{repository} has no {part} {quote(name)}."
-        if name
-        else f"{repository} has several {part}s."
-    )
+def choose(repository: str, part: str, name: str, names: list[str], preferred: list[str]) -> str:
+    """The name of a part of a dataset; where it is "", a preferred one, or the only one.
+
+    Raises SettingError where there is no such part, or it has to be named.
+    """
+    only = names if len(names) == 1 else []
+    name = name or next((one for one in [*preferred, *only] if one in names), "")
+    if name in names:
+        return name
+    reason = f"has no {part} {quote(name)}" if name else f"has several {part}s"
     others = f" or one of {len(names) - 12:,} others" if len(names) > 12 else ""
-    return SettingError(reason, f"Choose {', '.join(map(quote, names[:12]))}{others} as {part}.")
-
-
-def no_parquet(name: str) -> CorpusError:
-    """The error for a dataset in another format that the Hub has not converted."""
-    return CorpusError(
-        f"{name} has no Parquet files, and the Hub has not converted it to Parquet.",
-        "Download the file you want, and choose it as corpus.",
-    )
+    remedy = f"Choose {', '.join(map(quote, names[:12]))}{others} as {part}."
+    raise SettingError(f"{repository} {reason}.", remedy)

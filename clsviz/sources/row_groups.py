@@ -77,9 +77,13 @@ def windows(sizes: dict[str, int], seed: int, files_at_once: int) -> Iterator[li
         yield [parts[index] for index in order[start : start + files_at_once]]
 
 
-def groups_of(part: Part, footer: pq.FileMetaData, column: str, seed: int) -> list[RowGroup]:
-    """The row groups of a part of a file that has the column of text."""
-    leaf = text_leaves(footer)[column]
+def groups_of(
+    part: Part, footer: pq.FileMetaData | None, column: str, seed: int
+) -> list[RowGroup] | None:
+    """The row groups of a part of a file; None where it has no such column of text."""
+    leaf = text_leaves(footer).get(column) if footer else None
+    if footer is None or leaf is None:
+        return None
     # Groups are dealt at random, since a file may be sorted.
     order = np.random.RandomState([seed, footer.num_row_groups]).permutation(footer.num_row_groups)
     groups = []
@@ -104,9 +108,9 @@ def spread(parts: Sequence[list[RowGroup]], random: np.random.RandomState) -> li
     The n row groups of a part get n places that are evenly spaced from 0 to 1 and shifted at
     random: all are equally likely to come early, and differences between files even out.
     """
-    places = [
-        (random.permutation(len(part)) + random.random_sample()) / len(part) for part in parts
-    ]
+    places = [np.empty(0)]
+    for part in parts:
+        places.append((random.permutation(len(part)) + random.random_sample()) / len(part))
     groups = [group for part in parts for group in part]
     return [groups[index] for index in np.argsort(np.concatenate(places), kind="stable")]
 
@@ -175,8 +179,7 @@ class Files:
         from huggingface_hub import hf_hub_url
 
         repository = self._repository
-        options = {"repo_type": repository.kind, "revision": repository.commit}
-        url = hf_hub_url(repository.name, path, **options)
+        url = hf_hub_url(repository.name, path, repo_type="dataset", revision=repository.commit)
         size = repository.sizes[path]
         return self._system.open(url, size=size, cache_type="none", block_size=2**16)
 
@@ -193,14 +196,13 @@ class Files:
         """The value for each item, read by several threads; None where the file is damaged."""
         import aiohttp
 
-        def attempt(item: Item, n_retries: int = 1) -> Value | None:
+        def attempt(item: Item, is_last: bool = False) -> Value | None:
             try:
                 return read(item)
             except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
-                is_final = isinstance(error, aiohttp.ClientResponseError) and error.status < 500
-                if is_final or not n_retries:
+                if is_last or getattr(error, "status", 500) < 500:
                     raise
-                return attempt(item, n_retries - 1)
+                return attempt(item, is_last=True)
             except (pa.ArrowException, UnicodeDecodeError, OSError):
                 return None
 
