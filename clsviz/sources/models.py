@@ -7,13 +7,11 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
-
-from tqdm import tqdm
 
 from clsviz.errors import HubError, ModelError, quote
 from clsviz.progress import Progress, silent
@@ -48,12 +46,8 @@ TOKENIZER: Final = "tokenizer.json"
 VOCABULARIES: Final = ("vocab.txt", "vocab.json", "merges.txt", "bpe.codes", "*.model")
 """Read where there is no tokenizer.json; other programs download them beside it."""
 
-SETTINGS: Final = (
-    "config.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-)
+CONFIG: Final = "config.json"
+OF_TOKENIZER = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
 PIPELINE: Final = "modules.json"
 """Names the steps of sentence-transformers around a model, and the folder of each."""
 
@@ -62,6 +56,7 @@ LIMITS: Final = "sentence_*_config.json"
 WEIGHTS: Final = "model.safetensors"
 INDEX: Final = "model.safetensors.index.json"
 SHARDS: Final = "model-*.safetensors"
+UNSAFE: Final = ("*.bin", "*.pt", "*.pth", "*.h5", "*.ckpt", "*.msgpack")
 
 DECODER: Final = re.compile(r".*For(CausalLM|ConditionalGeneration)|GPT2LMHeadModel")
 
@@ -86,10 +81,7 @@ class Weights:
 
 
 def find(
-    name: str,
-    seed: int = 0,
-    progress: Progress = silent,
-    patience: float = hub.PATIENCE,
+    name: str, seed: int = 0, progress: Progress = silent, patience: float = hub.PATIENCE
 ) -> Weights:
     """The weights of a name, downloaded into the Hub's own cache where this machine lacks them.
 
@@ -110,20 +102,18 @@ def find(
         label = folder.name
         folder /= nested_path(folder)
     else:
-        repository, asked = hub.split_name(base, "model")
+        repository, version = hub.split_name(base, "model")
         label = MODELS.get(repository, repository.rpartition("/")[2])
-        label += f" @ {asked[:7]}" if asked else ""
-        folder = fetch(repository, asked, is_untrained, progress, patience)
+        label += f" @ {version[:7]}" if version else ""
+        folder = fetch(repository, version, not is_untrained, progress, patience)
         revision = re.findall("[0-9a-f]{40}", str(folder))[-1]
-    settings = setting_files(folder, base)
+    settings, weights = read_files(folder, base, not is_untrained and base != "minilm")
     if is_untrained:
         recipe = [fingerprint(settings), seed, UNTRAINED_RECIPE]
         digest = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
         return Weights(name, f"untrained {label}", folder, digest, True, seed, revision)
-    if base == "minilm":
-        return Weights(name, label, folder, BUILT_IN)
-    paths = settings + weight_files(folder, base)
-    return Weights(name, label, folder, fingerprint(paths), revision=revision)
+    digest = BUILT_IN if base == "minilm" else fingerprint(settings + weights)
+    return Weights(name, label, folder, digest, revision=revision)
 
 
 def is_folder(name: str) -> bool:
@@ -132,25 +122,21 @@ def is_folder(name: str) -> bool:
     return base.startswith((".", "~")) or os.path.isabs(base)
 
 
-def fetch(
-    name: str, revision: str, is_untrained: bool, progress: Progress, patience: float
-) -> Path:
+def fetch(name: str, revision: str, has_weights: bool, progress: Progress, patience: float) -> Path:
     """The folder of a model in the Hub's cache, to which missing files are downloaded."""
     from huggingface_hub import try_to_load_from_cache
 
     pipeline = try_to_load_from_cache(name, PIPELINE, revision=revision or None)
-    config = try_to_load_from_cache(name, "config.json", revision=revision or None)
+    config = try_to_load_from_cache(name, CONFIG, revision=revision or None)
     folder = None
     with contextlib.suppress(ModelError, StopIteration):
         root = next(Path(path).parent for path in (pipeline, config) if isinstance(path, str))
+        read_files(root / nested_path(root), name, has_weights)
         folder = root / nested_path(root)
-        setting_files(folder, name)
-        if not is_untrained:
-            weight_files(folder, name)
         if pipeline is not None:  # another program may not have looked for one
             return folder
     try:
-        return download(name, revision, is_untrained, progress, patience)
+        return download(name, revision, has_weights, progress, patience)
     except HubError:
         if folder:
             return folder
@@ -158,67 +144,49 @@ def fetch(
 
 
 def download(
-    name: str, revision: str, is_untrained: bool, progress: Progress, patience: float
+    name: str, revision: str, has_weights: bool, progress: Progress, patience: float
 ) -> Path:
     """Downloads a model into the Hub's cache, and returns its folder there."""
-    sizes = hub.open_repository(name, "model", revision, patience).sizes
-    load = functools.partial(load_files, name, revision, sizes, progress, patience)
-    below = Path()
-    steps = [path for path in sizes if path == PROMPTS or path.endswith("/config.json")]
-    with contextlib.suppress(ModelError):  # where there is no pipeline, the cache notes it
-        below /= nested_path(load([*steps, PIPELINE] if PIPELINE in sizes else [PIPELINE]))
-    paths = [path for path in sizes if Path(path).parent == below]
-    settings = matching(paths, (*SETTINGS, LIMITS, TOKENIZER, *VOCABULARIES))
-    weights = matching(paths, (WEIGHTS,)) or matching(paths, (INDEX, SHARDS))
-    if not weights and not is_untrained:
-        raise no_weights(name, paths)
-    if not settings:
-        raise no_settings(name)
-    folder = load(settings)
-    setting_files(folder, name)  # a decoder is refused before its weights are downloaded
-    return folder if is_untrained else load(weights)
-
-
-class Arrivals(tqdm):  # type: ignore[type-arg]
-    """Passes on the bytes of a file as they arrive, and draws nothing."""
-
-    def __init__(self, arrive: Callable[[int], None], **_: object) -> None:
-        super().__init__(disable=True)
-        self._arrive = arrive
-
-    def update(self, n: float | None = 1) -> None:
-        """Passes on the next `n` bytes."""
-        self._arrive(int(n or 0))
-
-
-def load_files(
-    name: str,
-    revision: str,
-    sizes: Mapping[str, int],
-    progress: Progress,
-    patience: float,
-    paths: Sequence[str],
-) -> Path:
-    """Downloads files of one folder into the Hub's cache, and returns the folder there."""
     from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import RemoteEntryNotFoundError
+    from tqdm import tqdm
 
-    n_bytes = sum(sizes.get(path, 0) for path in paths)
-    n_arrived, total = 0, max(1, round(n_bytes / 10**6))
+    sizes = hub.open_repository(name, "model", revision, patience).sizes
+    n_bytes = n_arrived = 0
 
     def check() -> None:
+        total = max(1, round(n_bytes / 10**6))
         progress(min(n_arrived // 10**6, total), total, "MB")
 
-    def arrive(n: int) -> None:
-        nonlocal n_arrived
-        n_arrived += n
-        renew()
-        check()
+    class Arrivals(tqdm):  # type: ignore[type-arg]
+        """Counts the bytes of a file as they arrive, and draws nothing."""
 
-    bar: Any = functools.partial(Arrivals, arrive)
+        def __init__(self, **_: object) -> None:
+            super().__init__(disable=True)
+
+        def update(self, n: float | None = 1) -> None:
+            nonlocal n_arrived
+            n_arrived += int(n or 0)
+            renew()
+            check()
+
+    def load(*paths: str) -> Path:
+        nonlocal n_bytes
+        n_bytes += sum(sizes.get(path, 0) for path in paths)
+        options: Any = {"revision": revision or None, "tqdm_class": Arrivals}
+        loaded = [hf_hub_download(name, path, **options) for path in paths]
+        return Path(loaded[0]).parent
+
     with hub.reporting(name, "model", revision), hub.watching(patience, check) as renew:
-        for path in paths:
-            file = hf_hub_download(name, path, revision=revision or None, tqdm_class=bar)
-    return Path(file).parent
+        below = ""
+        with contextlib.suppress(RemoteEntryNotFoundError):  # the cache notes that there is none
+            steps = [path for path in sizes if path == PROMPTS or path.endswith(f"/{CONFIG}")]
+            below = nested_path(load(PIPELINE, *steps))
+        paths = {Path(path).name: path for path in sizes if Path(path).parent == Path(below)}
+        settings, weights = choose_files(paths, name, has_weights)
+        folder = load(*[paths[file] for file in settings])
+        check_encoder(folder, name)  # before its weights are downloaded
+        return load(*[paths[file] for file in weights]) if weights else folder
 
 
 def nested_path(folder: Path) -> str:
@@ -244,87 +212,79 @@ def matching(paths: Iterable[str], patterns: Sequence[str]) -> list[str]:
     return [p for p in paths if any(fnmatch.fnmatchcase(Path(p).name, one) for one in patterns)]
 
 
-def setting_files(folder: Path, name: str) -> list[Path]:
-    """Configuration and tokenizer of a model, sorted; raises ModelError where one is missing."""
-    vocabularies = (TOKENIZER,) if (folder / TOKENIZER).is_file() else VOCABULARIES
-    present = os.listdir(folder)
-    if "config.json" not in present:
-        raise no_settings(name)
-    if not matching(present, vocabularies):
+def choose_files(
+    names: Iterable[str], model: str, has_weights: bool
+) -> tuple[list[str], list[str]]:
+    """The files of settings and weights among those of a folder; raises ModelError."""
+    if CONFIG not in names:
+        reason = f"{quote(model)} holds no model: it lacks {CONFIG}."
+        raise ModelError(reason, "Choose another one.")
+    vocabularies = matching(names, (TOKENIZER, *VOCABULARIES))
+    if not vocabularies:
+        reason = f"{quote(model)} has no tokenizer with a vocabulary next to its configuration."
+        raise ModelError(reason, "Save one there, or choose another model.")
+    settings = matching(names, (CONFIG, *OF_TOKENIZER, LIMITS)) + vocabularies
+    if not has_weights:
+        return settings, []
+    if WEIGHTS in names:
+        return settings, [WEIGHTS]
+    if INDEX in names:
+        return settings, [INDEX, *matching(names, [SHARDS])]
+    if matching(names, UNSAFE):
         raise ModelError(
-            f"{quote(name)} has no tokenizer with a vocabulary next to its configuration.",
-            "Save one there, or choose another model.",
-        )
-    check_encoder(folder / "config.json", name)
-    limits = [LIMITS] if pipeline_folder(folder) else []
-    patterns = (*SETTINGS, *limits, *vocabularies)
-    return [folder / file for file in sorted(matching(present, patterns))]
-
-
-def check_encoder(path: Path, name: str) -> None:
-    """Raises ModelError where a configuration shows that the model is no encoder, or is damaged."""
-    config = read_json(path, name)
-    kinds = config.get("architectures")
-    names = map(str, kinds if isinstance(kinds, list) else [])
-    if config.get("is_encoder_decoder"):
-        raise ModelError(f"{quote(name)} is an encoder-decoder.", ANOTHER)
-    if config.get("is_decoder") or any(map(DECODER.match, names)):
-        raise ModelError(f"{quote(name)} is a decoder.", ANOTHER)
-
-
-def weight_files(folder: Path, name: str) -> list[Path]:
-    """The files that hold a model's weights; raises ModelError where one is missing or damaged."""
-    from safetensors import SafetensorError, safe_open
-
-    index = folder / INDEX
-    if (folder / WEIGHTS).is_file():
-        paths = [folder / WEIGHTS]
-    elif index.is_file():
-        shards = read_json(index, name).get("weight_map", {}).values()
-        paths = [folder / Path(str(shard)).name for shard in sorted(set(shards))]
-    else:
-        raise no_weights(name, os.listdir(folder))
-    for path in paths:
-        try:
-            with safe_open(path, framework="numpy"):
-                pass  # its header can be read
-        except (OSError, SafetensorError) as error:
-            raise damaged(name, path) from error
-    return paths
-
-
-def read_json(path: Path, name: str) -> dict[str, Any]:
-    """The object in a file of a model; raises ModelError where there is none."""
-    try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise damaged(name, path) from error
-    if not isinstance(content, dict):
-        raise damaged(name, path)
-    return content
-
-
-def damaged(name: str, path: Path) -> ModelError:
-    """The error for a file that is missing or cannot be read."""
-    return ModelError(
-        f"{quote(name)} has no readable {path.name}.", "Delete its files, and download them again."
-    )
-
-
-def no_settings(name: str) -> ModelError:
-    """The error where there is no model at all."""
-    return ModelError(f"{quote(name)} holds no model: it lacks config.json.", "Choose another one.")
-
-
-def no_weights(name: str, paths: Iterable[str]) -> ModelError:
-    """The error where no weights can be read; paths: the files instead."""
-    if matching(paths, ("*.bin", "*.pt", "*.pth", "*.h5", "*.ckpt", "*.msgpack")):
-        return ModelError(
-            f"{quote(name)} has its weights only in formats that may run code when loaded.",
+            f"{quote(model)} has its weights only in formats that may run code when loaded.",
             "Convert them to safetensors with transformers' save_pretrained, or name a revision "
             "that has them, as in owner/name@refs/pr/1.",
         )
-    return ModelError(f"{quote(name)} has no {WEIGHTS}.", "Choose another model.")
+    raise ModelError(f"{quote(model)} has no {WEIGHTS}.", "Choose another model.")
+
+
+def read_files(folder: Path, model: str, has_weights: bool) -> tuple[list[Path], list[Path]]:
+    """The files that a model is read from: settings, and weights where it has some of its own.
+
+    Raises ModelError where one is missing or damaged, or the model is no encoder.
+    """
+    names = [path.name for path in folder.glob("*") if path.is_file()]
+    settings, weights = choose_files(names, model, has_weights)
+    check_encoder(folder, model)
+    spare = [] if pipeline_folder(folder) else [LIMITS]
+    spare += VOCABULARIES if TOKENIZER in names else ()
+    paths = [folder / name for name in sorted(settings) if not matching([name], spare)]
+    if not weights:
+        return paths, []
+    from safetensors import SafetensorError, safe_open
+
+    name = INDEX
+    try:
+        if INDEX in weights:
+            shards = json.loads((folder / INDEX).read_bytes())["weight_map"].values()
+            weights = sorted({Path(shard).name for shard in shards})
+        for name in weights:
+            with safe_open(folder / name, framework="numpy"):
+                pass  # its header can be read
+    except (OSError, SafetensorError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise damaged(model, name) from error
+    return paths, [folder / name for name in weights]
+
+
+def check_encoder(folder: Path, model: str) -> None:
+    """Raises ModelError where a configuration is damaged, or is not that of an encoder."""
+    try:
+        config = json.loads((folder / CONFIG).read_bytes())
+        kinds = config.get("architectures")
+    except (OSError, ValueError, RecursionError, AttributeError) as error:
+        raise damaged(model, CONFIG) from error
+    if config.get("is_encoder_decoder"):
+        raise ModelError(f"{quote(model)} is an encoder-decoder.", ANOTHER)
+    names = map(str, kinds if isinstance(kinds, list) else [])
+    if config.get("is_decoder") or any(map(DECODER.match, names)):
+        raise ModelError(f"{quote(model)} is a decoder.", ANOTHER)
+
+
+def damaged(model: str, file: str) -> ModelError:
+    """The error for a file that is missing or cannot be read."""
+    reason = f"{quote(model)} has no readable {file}."
+    return ModelError(reason, "Delete its files, and download them again.")
 
 
 def fingerprint(paths: Iterable[Path]) -> str:

