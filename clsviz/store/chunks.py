@@ -6,9 +6,10 @@ A folder for each measurement; in it a file for each chunk, named by its first s
 import contextlib
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +18,14 @@ from clsviz import files
 from clsviz.errors import StoreError, quote
 from clsviz.measurements import SCHEMA, Arrays
 from clsviz.store import sealed
-from clsviz.store.evict import evict
 
-BETWEEN_LOOKS = 0.01
+BETWEEN_LOOKS: Final = 0.01
 """The store is compared with its limit after so large a part of it was written."""
 
-MERGED = 64
+IN_USE_SECONDS: Final = 3600.0
+"""What was used since then stays in the store: a job may be about to continue it."""
+
+MERGED: Final = 64
 """Slices of a measurement that become one chunk."""
 
 
@@ -62,32 +65,24 @@ class Chunks:
     def read(self, key: str, n: int) -> list[Arrays]:
         """The arrays of the first n sentences, as far as chunks reach without a gap.
 
-        Chunks may overlap, as two programs may have measured the same. A damaged one is deleted.
         Raises StoreError where the folder may not be entered.
         """
         with contextlib.suppress(OSError):  # it is not stored, or belongs to somebody else
             os.utime(self.root / key)  # so that those that nobody reads are known
         chunks: list[Arrays] = []
         end = 0
-        for span in self._spans(key):
-            if end >= n or span.start > end:
+        for (start, stop, _), arrays in self._sound(key, n):
+            if start > end:
                 break
-            arrays = self._load(key, span) if span.stop > end else None
-            if arrays is not None:
-                rows = slice(end - span.start, n - span.start)
-                chunks.append({name: array[rows] for name, array in arrays.items()})
-                end = min(span.stop, n)
+            chunks.append({name: array[end - start : n - start] for name, array in arrays.items()})
+            end = stop
         return chunks
 
     def missing(self, key: str, n: int) -> list[tuple[int, int]]:
         """Start and stop of each range of the first n sentences that no sound chunk holds."""
-        ranges = []
-        end = 0
-        for span in self._spans(key):
-            if span.start < n and span.stop > end and self._load(key, span) is not None:
-                ranges.append((end, span.start))
-                end = span.stop
-        return [(start, stop) for start, stop in [*ranges, (end, n)] if start < stop]
+        spans = [span for span, _ in self._sound(key, n)]
+        starts, stops = [0, *(span.stop for span in spans)], [*(span.start for span in spans), n]
+        return [(a, b) for a, b in zip(starts, stops, strict=True) if a < b]
 
     def merge(self, key: str, begin: int, chunks: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
         """Store consecutive chunks, the first of which begins with `begin`, as one; returns it."""
@@ -95,33 +90,44 @@ class Chunks:
         end = begin + n_sentences(merged)
         self.append(key, begin, merged)
         for start, stop, path in self._spans(key):
-            is_part = begin <= start and stop <= end and stop - start < end - begin
-            if is_part and path.is_relative_to(self.root):
-                files.remove(path)
+            if begin <= start and stop <= end and stop - start < end - begin:
+                self._remove(path)
         return merged
 
-    def _spans(self, key: str) -> list[Span]:
-        """All chunks of a measurement; of those with the same start the longest comes first.
+    def _sound(self, key: str, n: int) -> Iterator[tuple[Span, Arrays]]:
+        """The chunks of the first n sentences that each reach beyond those before, in order.
 
-        Raises StoreError where the folder may not be entered.
+        They may overlap, as two programs may have measured the same. A damaged one is deleted.
         """
+        end = 0
+        for span in self._spans(key):
+            if span.start < n and span.stop > end:
+                content = sealed.read(span.path)
+                if content and content[1] == _about(key, span.start, span.stop):
+                    yield span, content[0]
+                    end = span.stop
+                else:
+                    self._remove(span.path)
+
+    def _spans(self, key: str) -> list[Span]:
+        """All chunks of a measurement; of those with the same start the longest comes first."""
         roots = [root for root in (self.shipped, self.root) if root is not None]
         try:
             paths = [path for root in roots for path in (root / key).glob("*-*.safetensors")]
         except OSError as error:
             reason = f"The store {quote(self.root)} cannot be read ({error.strerror or error})."
             raise StoreError(reason, "Choose another folder, or let this one be read.") from error
-        spans = [span for path in paths if (span := _span(path)) is not None]
+        spans = []
+        for path in paths:
+            ends = path.stem.split("-")
+            if len(ends) == 2 and all(map(str.isdecimal, ends)) and int(ends[0]) < int(ends[1]):
+                spans.append(Span(int(ends[0]), int(ends[1]), path))
         return sorted(spans, key=lambda span: (span.start, -span.stop))
 
-    def _load(self, key: str, span: Span) -> Arrays | None:
-        """The arrays of a chunk, or None where it is damaged: then it is deleted."""
-        content = sealed.read(span.path)
-        if content is not None and content[1] == _about(key, span.start, span.stop):
-            return content[0]
-        if span.path.is_relative_to(self.root):
-            files.remove(span.path)
-        return None
+    def _remove(self, path: Path) -> None:
+        """Remove a chunk, unless it is shipped."""
+        if path.is_relative_to(self.root):
+            files.remove(path)
 
 
 def n_sentences(arrays: Mapping[str, NDArray[Any]]) -> int:
@@ -129,9 +135,8 @@ def n_sentences(arrays: Mapping[str, NDArray[Any]]) -> int:
     return len(arrays["n_tokens"])
 
 
-def join(chunks: Iterable[Mapping[str, NDArray[Any]]]) -> Arrays:
+def join(chunks: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
     """Consecutive chunks as one."""
-    chunks = list(chunks)
     return {name: np.concatenate([chunk[name] for chunk in chunks]) for name in chunks[0]}
 
 
@@ -140,9 +145,22 @@ def _about(key: str, start: int, stop: int) -> dict[str, str]:
     return {"schema": SCHEMA, "key": key, "sentences": f"{start}-{stop}"}
 
 
-def _span(path: Path) -> Span | None:
-    """The sentences in a file's name; None where it is not the name of a chunk."""
-    start, _, stop = path.stem.partition("-")
-    if start.isdecimal() and stop.isdecimal() and int(start) < int(stop):
-        return Span(int(start), int(stop), path)
-    return None
+def evict(root: Path, limit_bytes: float) -> None:
+    """Remove what was used longest ago, until the rest of the store has at most so many bytes.
+
+    That is measurements, each as a whole, copies of corpora, and results. Uploads have a lifetime
+    of their own.
+    """
+    parts = [*root.glob("*-*/"), *root.glob("corpora/*"), *root.glob("results/*.safetensors")]
+    uses: list[tuple[float, int, Path]] = []
+    for part in parts:
+        with contextlib.suppress(OSError):  # another program has removed it
+            content = part.iterdir() if part.is_dir() else [part]
+            n_bytes = sum(path.stat().st_size for path in content)
+            uses.append((part.stat().st_mtime, n_bytes, part))
+    n_bytes = sum(size for _, size, _ in uses)
+    for moment, size, part in sorted(uses):
+        if n_bytes <= limit_bytes or moment > time.time() - IN_USE_SECONDS:
+            return
+        files.remove(part)
+        n_bytes -= size

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import cachetools
 import numpy as np
@@ -20,13 +20,6 @@ T = TypeVar("T")
 MEMORY_BYTES = 64 * 2**20
 
 
-class Entry(NamedTuple, Generic[T]):
-    """A result in memory."""
-
-    value: T
-    n_bytes: int
-
-
 class Results:
     """Dataclasses of numbers and arrays, by key: in memory, in the store, or shipped.
 
@@ -36,9 +29,7 @@ class Results:
     def __init__(self, root: Path, shipped: Path | None = None) -> None:
         self.root = root
         self.shipped = shipped
-        self._memory: cachetools.LRUCache[str, Entry[Any]] = cachetools.LRUCache(
-            MEMORY_BYTES, getsizeof=lambda entry: entry.n_bytes
-        )
+        self._memory: cachetools.LRUCache[str, Any] = cachetools.LRUCache(MEMORY_BYTES, _n_bytes)
         self._lock = threading.Lock()
 
     def get(self, key: tuple[object, ...], form: type[T], compute: Callable[[], T]) -> T:
@@ -48,46 +39,40 @@ class Results:
         form: the dataclass of the result; its fields are numbers, text, None, tuples or arrays.
         """
         result = self.find(key, form)
-        return (
-            self._remember(_name(key), self._write(_name(key), compute()))
-            if result is None
-            else result
-        )
+        if result is not None:
+            return result
+        result = compute()
+        name, values = _name(key), _values(result)
+        arrays = {field: value for field, value in values.items() if isinstance(value, np.ndarray)}
+        numbers = {field: value for field, value in values.items() if field not in arrays}
+        about = {"name": name, "numbers": json.dumps(numbers)}
+        sealed.write(_path(self.root, name), arrays, about)
+        return self._remember(name, result)
 
     def find(self, key: tuple[object, ...], form: type[T]) -> T | None:
-        """The result of a key, as for `get`; None where it is neither in memory nor stored."""
+        """The result of a key, as for `get`; None where it is neither in memory nor stored.
+
+        A damaged one is none, nor is one of a version with other fields.
+        """
         name = _name(key)
         with self._lock:
-            entry: Entry[T] | None = self._memory.get(name)
-        if entry is not None:
-            return entry.value
-        stored = self._read(name, form)
-        return None if stored is None else self._remember(name, _entry(stored))
-
-    def _remember(self, name: str, entry: Entry[T]) -> T:
-        with self._lock, contextlib.suppress(ValueError):  # it is larger than the memory
-            self._memory[name] = entry
-        return entry.value
-
-    def _read(self, name: str, form: type[T]) -> T | None:
-        """A stored result; a damaged one is none, and is written again."""
+            result: T | None = self._memory.get(name)
+        if result is not None:
+            return result
         for root in filter(None, (self.shipped, self.root)):
             content = sealed.read(_path(root, name))
             if content is not None and content[1].get("name") == name:
                 arrays, about = content
                 numbers = json.loads(about["numbers"]).items()
-                rest = {key: tuple(n) if isinstance(n, list) else n for key, n in numbers}
-                with contextlib.suppress(TypeError):  # of a version with other fields
-                    return form(**rest, **arrays)
+                rest = {field: tuple(n) if isinstance(n, list) else n for field, n in numbers}
+                with contextlib.suppress(TypeError):
+                    return self._remember(name, form(**rest, **arrays))
         return None
 
-    def _write(self, name: str, result: T) -> Entry[T]:
-        values = {field.name: getattr(result, field.name) for field in fields(result)}  # type: ignore[arg-type]
-        arrays = {key: value for key, value in values.items() if isinstance(value, np.ndarray)}
-        numbers = {key: value for key, value in values.items() if key not in arrays}
-        about = {"name": name, "numbers": json.dumps(numbers)}
-        sealed.write(_path(self.root, name), arrays, about)
-        return _entry(result)
+    def _remember(self, name: str, result: T) -> T:
+        with self._lock, contextlib.suppress(ValueError):  # it is larger than the memory
+            self._memory[name] = result
+        return result
 
 
 def _name(key: tuple[object, ...]) -> str:
@@ -98,7 +83,9 @@ def _path(root: Path, name: str) -> Path:
     return root / "results" / f"{name}.safetensors"
 
 
-def _entry(result: T) -> Entry[T]:
-    values = [getattr(result, field.name) for field in fields(result)]  # type: ignore[arg-type]
-    n_bytes = sum(value.nbytes for value in values if isinstance(value, np.ndarray))
-    return Entry(result, 1000 + n_bytes)
+def _values(result: Any) -> dict[str, Any]:
+    return {field.name: getattr(result, field.name) for field in fields(result)}
+
+
+def _n_bytes(result: object) -> int:
+    return 1000 + sum(getattr(value, "nbytes", 0) for value in _values(result).values())

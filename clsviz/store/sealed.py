@@ -35,7 +35,9 @@ def read(path: Path) -> tuple[Arrays, dict[str, str]] | None:
         if path.is_file():  # reading a named pipe would wait for ever
             content = path.read_bytes()  # not mapped: a file cut while it is read kills the process
             arrays: Arrays = load(content)
-            about = _metadata(content)
+            # https://huggingface.co/docs/safetensors/index#format: the header's size, then JSON.
+            header = content[8 : 8 + int.from_bytes(content[:8], "little")]
+            about: dict[str, str] = json.loads(header)["__metadata__"]
             if about.pop("checksum") == _checksum(arrays, about):
                 return arrays, about
     return None
@@ -47,13 +49,3 @@ def _checksum(arrays: Mapping[str, NDArray[Any]], about: Mapping[str, str]) -> s
     for name in sorted(arrays):
         checksum = zlib.crc32(arrays[name].tobytes(), checksum)
     return str(checksum)
-
-
-def _metadata(content: bytes) -> dict[str, str]:
-    """The metadata of a safetensors file: the size of its header in 8 bytes, then JSON.
-
-    Source: https://huggingface.co/docs/safetensors/index#format
-    """
-    size = int.from_bytes(content[:8], "little")
-    metadata: dict[str, str] = json.loads(content[8 : 8 + size])["__metadata__"]
-    return metadata

@@ -8,8 +8,7 @@ import pytest
 
 from clsviz.errors import StoreError
 from clsviz.measurements import Arrays
-from clsviz.store.chunks import Chunks, join
-from clsviz.store.evict import IN_USE_SECONDS, evict
+from clsviz.store.chunks import IN_USE_SECONDS, Chunks, evict, join
 
 
 def arrays(start: int, stop: int) -> Arrays:
