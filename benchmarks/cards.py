@@ -17,10 +17,9 @@ from clsviz.figures.image import DOTS, translate
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import Measured, Prepared, measure
 from clsviz.jobs.worker import IN_PROCESS
-from clsviz.results import anatomy
+from clsviz.results import SHIPPED, anatomy
 from clsviz.results.norms import answer
 from clsviz.results.result import Result
-from clsviz.results.shipped import SHIPPED
 from clsviz.results.typed import Trace, trace, typed
 from clsviz.sources import models, sampling
 from clsviz.store.chunks import Chunks

@@ -12,8 +12,8 @@ from clsviz.api import compare, measure, probe, search_test
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.worker import InProcess
+from clsviz.results import SHIPPED
 from clsviz.results.anatomy import EXAMPLE
-from clsviz.results.shipped import SHIPPED
 from clsviz.results.typed import Trace, trace
 from clsviz.sources import models
 from clsviz.store.chunks import Chunks

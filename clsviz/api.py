@@ -21,17 +21,15 @@ from clsviz.jobs.worker import IN_PROCESS, Runner
 from clsviz.measurements import Kind
 from clsviz.progress import Progress, silent
 from clsviz.report import page
-from clsviz.results import anatomy, probes, provenance
+from clsviz.results import SHIPPED, anatomy, probes, provenance
 from clsviz.results import compare as comparing
 from clsviz.results import search as searching
 from clsviz.results.compare import SEARCH_CORPUS, SEARCH_POOLING
-from clsviz.results.norms import norms
-from clsviz.results.own_vectors import measure as measure_vectors
+from clsviz.results.norms import measure_vectors, norms
 from clsviz.results.probes import Checks, Readings
 from clsviz.results.result import Result
 from clsviz.results.search import Search, Similarity
 from clsviz.results.select import kind_of
-from clsviz.results.shipped import SHIPPED
 from clsviz.sources import corpora as sources
 from clsviz.sources import sampling
 from clsviz.sources.models import UNTRAINED

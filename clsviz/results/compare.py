@@ -19,12 +19,11 @@ from clsviz.measurements import Kind
 from clsviz.results import provenance
 from clsviz.results.norms import layer_of, line_of
 from clsviz.results.numbers import counted, folded, length, lowered, percent
-from clsviz.results.probes import predict
+from clsviz.results.probes import guess_error, predict
 from clsviz.results.result import Fact, Result, first
 from clsviz.results.select import POOLINGS, left_out, select, used_of
 from clsviz.sources.searches import Searches
 from clsviz.statistics import exposure, paired, ridge
-from clsviz.statistics.bootstrap import folds
 from clsviz.statistics.jackknife import Floats, check_different, clusterings
 from clsviz.statistics.paired import Lead
 from clsviz.statistics.ranking import Relevance
@@ -169,7 +168,7 @@ def answer(
         yield from _compare(job, prepared, experiment, stores)
     numbers = find(prepared, experiment, stores[2])
     assert numbers is not None  # it is stored now
-    rows: list[dict[str, Any]] = []
+    rows: list[Numbers] = []
     if isinstance(searches, Searches) and searching is not None:
         try:
             rankings = []
@@ -181,13 +180,11 @@ def answer(
             rows = _search(searches, rankings, searching.seed)
         except Undefined as error:
             searches = str(error)
-    table = _table(prepared, numbers, experiment, rows)
-    is_telling = any(row["recall_at_10_low"] > row["chance"] for row in rows)
-    verdict = verdict_of(table, is_telling, next(filter(None, numbers.problems), ""))
+    table = _table(prepared, numbers, experiment, searches, rows)
+    problem = next(filter(None, numbers.problems), "")
+    verdict = verdict_of(table, _is_telling(rows), problem)
     pooling = searching.pooling if searching else experiment.pooling
-    caveats = _search_caveats(table, rows, searches, pooling)
-    if rows and not is_telling:
-        caveats.append("All models find the right text hardly more often than chance.")
+    of_search = _search_caveats(searches, rows, list(table["label"]), pooling)
     job.result = Result(
         kind="models",
         question=QUESTION,
@@ -195,7 +192,7 @@ def answer(
         advice=numbers.remedy if verdict.startswith("Can’t") else "",
         facts=_facts(table, numbers.is_equal_length),
         details={"models": [folded(row) for row in table.to_dict("records")]},
-        caveats=(*caveats, *_caveats(prepared, table, numbers, experiment, pooling)),
+        caveats=(*of_search, *_caveats(prepared, table, numbers, experiment, pooling)),
         table=table,
         about={**provenance.source(prepared[0], experiment), "seconds": round(seconds, 3)},
         command=_command(table, experiment, [experiment.corpus], searching),
@@ -306,27 +303,24 @@ def _compare(
     is_cut = np.any([table["truncated"] for table in tables], axis=0) & ~is_long
     parts = [used_of(table.assign(is_used=~is_long & ~is_cut), sample, store) for table in tables]
     models: list[Numbers] = []
-    problems: list[Undefined | None] = []
+    problems: list[Undefined] = []
     misses: dict[int, Floats] = {}
     lines: list[tuple[Floats, Floats]] = []
     for place, (one, used) in enumerate(zip(prepared, parts, strict=True)):
-        measured, predictions, problem = _measured(one, experiment, stores), [], None
+        measured, predictions = _measured(one, experiment, stores), []
         for layer in range(measured.norms.n_layers + 1):
             job.show(place, len(prepared), "models")
             yield
             try:
-                predictions.append(predict(measured, "cls", layer, used))
+                predictions.append(predict(measured, Experiment(layer=layer), used))
             except Undefined:
                 predictions.append(np.full(len(used), np.nan))
+        numbers, problem = _numbers(measured, experiment, used, predictions)
         lengths, norms = used[["length", "norm"]].to_numpy(np.float64).T
-        numbers = _probe_numbers(predictions, used)
         if np.isfinite(predictions[-1]).all():
             misses[place] = abs(predictions[-1] - lengths) / numbers["guess_error"]
-        try:
-            numbers |= _line_numbers(measured, experiment, used)
+        if not problem.reason:
             lines.append((lengths, norms))
-        except Undefined as error:
-            problem = error
         models.append(numbers)
         problems.append(problem)
     groupings = clusterings(parts[0]["cluster"], parts[0].get("row_group"))
@@ -339,8 +333,8 @@ def _compare(
         }
     computed = Comparison(
         models=tuple(models),
-        problems=tuple(problem.reason if problem else "" for problem in problems),
-        remedy=next((problem.remedy for problem in problems if problem), ""),
+        problems=tuple(problem.reason for problem in problems),
+        remedy=next((problem.remedy for problem in problems if problem.remedy), ""),
         error_margin=error_margin,
         r_squared_margin=paired.line_margin(lines, groupings),
         n=len(is_long),
@@ -352,34 +346,36 @@ def _compare(
     store.get(_key(prepared, experiment), Comparison, lambda: computed)
 
 
-def _probe_numbers(predictions: Sequence[Floats], used: "pd.DataFrame") -> Numbers:
-    """The columns of probes, from held-out lengths by layer (n_used,); NaN where undefined."""
+def _numbers(
+    measured: Measured, experiment: Experiment, used: "pd.DataFrame", predictions: Sequence[Floats]
+) -> tuple[Numbers, Undefined]:
+    """The columns of probes and of the line, NaN where undefined; and why there is no line, or "".
+
+    predictions: held-out lengths by layer, each (n_used,).
+    """
     numbers: Numbers = dict.fromkeys(COLUMNS, np.nan)
     numbers |= {"n_layers": len(predictions) - 1, "mean_tokens": float(used["n_tokens"].mean())}
-    if np.isnan(predictions).all():
-        return numbers
-    lengths = used["length"].to_numpy(np.float64)
-    guesses = ridge.guess(lengths, folds(used["cluster"]))
-    r2s, errors = np.transpose([ridge.score(lengths, row) for row in predictions])
-    return numbers | {
-        "last_probe_error": float(errors[-1]),
-        "last_probe_r_squared": float(r2s[-1]),
-        "probe_r_squared": float(np.nanmax(r2s)),
-        "probe_layer": int(np.nanargmax(r2s)),
-        "guess_error": float(abs(lengths - guesses).mean()),
-    }
-
-
-def _line_numbers(measured: Measured, experiment: Experiment, used: "pd.DataFrame") -> Numbers:
-    """The columns of the line; raises Undefined."""
-    check_different(used["cluster"])
-    line = line_of(measured, layer_of(measured, experiment), used, used["norm"])
+    if not np.isnan(predictions).all():
+        lengths = used["length"].to_numpy(np.float64)
+        r2s, errors = np.transpose([ridge.score(lengths, row) for row in predictions])
+        numbers |= {
+            "last_probe_error": float(errors[-1]),
+            "last_probe_r_squared": float(r2s[-1]),
+            "probe_r_squared": float(np.nanmax(r2s)),
+            "probe_layer": int(np.nanargmax(r2s)),
+            "guess_error": guess_error(used),
+        }
+    try:
+        check_different(used["cluster"])
+        line = line_of(measured, layer_of(measured, experiment), used, used["norm"])
+    except Undefined as problem:
+        return numbers, problem
     r2, slope = (line.r2, *line.r2_interval), (line.slope, *line.slope_interval)
-    numbers = (*r2, *slope, line.intercept, line.norm_mean, line.norm_sd)
-    return dict(zip(LINE, numbers, strict=True))
+    of_line = (*r2, *slope, line.intercept, line.norm_mean, line.norm_sd)
+    return numbers | dict(zip(LINE, of_line, strict=True)), Undefined("")
 
 
-def _search(searches: Searches, rankings: Sequence[Rankings], seed: int) -> list[dict[str, Any]]:
+def _search(searches: Searches, rankings: Sequence[Rankings], seed: int) -> list[Numbers]:
     """For each model the columns of a search; and truncated, the share of texts that it cuts."""
     relevance = Relevance.of(searches.right, searches.texts.table.num_rows)
     samples = exposure.draws(relevance.n_searches, seed)
@@ -396,13 +392,7 @@ def _search(searches: Searches, rankings: Sequence[Rankings], seed: int) -> list
             numbers += [fifth.exposure, *(fifth.interval or (None, None))]
         row = dict(zip(SEARCH, np.array(numbers, np.float64).tolist(), strict=True))
         rows.append(row | {"truncated": float(one.truncated.mean())})
-    of_all = {
-        "recall_margin": paired.margin(np.stack(draws)),
-        "chance": relevance.chance,
-        "n_searches": relevance.n_searches,
-        "search_corpus": searches.texts.label,
-        "search_fingerprint": searches.fingerprint,
-    }
+    of_all = {"recall_margin": paired.margin(np.stack(draws)), "chance": relevance.chance}
     return [row | of_all for row in rows]
 
 
@@ -410,7 +400,8 @@ def _table(
     prepared: Sequence[Prepared],
     numbers: Comparison,
     experiment: Experiment,
-    searched: Sequence[dict[str, Any]],
+    searches: Searches | str,
+    searched: Sequence[Numbers],
 ) -> "pd.DataFrame":
     """A row for each model, for a paper; NaN where undefined.
 
@@ -420,18 +411,21 @@ def _table(
     """
     import pandas as pd
 
-    counts = Counter(one.weights.label for one in prepared)
-    rows = []
+    labels, rows = Counter(one.weights.label for one in prepared), []
+    search_corpus, n_searches, search_fingerprint = "", 0, ""
+    if isinstance(searches, Searches):
+        n_searches, search_fingerprint = len(searches.right), searches.fingerprint
+        search_corpus = searches.texts.label
     for place, one in enumerate(prepared):
         weights, corpus, of_model = one.weights, one.sample.corpus, numbers.models[place]
         search = searched[place] if searched else {}
         row = {
             "model": weights.name,
-            "label": weights.label if counts[weights.label] == 1 else weights.name,
+            "label": weights.label if labels[weights.label] == 1 else weights.name,
             "corpus": corpus.label,
             "n_used": numbers.n_used,
             **{name: search.get(name, np.nan) for name in (*SEARCH, "recall_margin")},
-            "n_searches": search.get("n_searches", 0),
+            "n_searches": n_searches,
             **of_model,
             "last_probe_error_margin": numbers.error_margin * of_model["guess_error"],
             "r_squared_margin": numbers.r_squared_margin,
@@ -441,8 +435,8 @@ def _table(
             "model_fingerprint": weights.fingerprint,
             "corpus_revision": corpus.reading.revision,
             "corpus_fingerprint": corpus.fingerprint,
-            "search_corpus": search.get("search_corpus", ""),
-            "search_fingerprint": search.get("search_fingerprint", ""),
+            "search_corpus": search_corpus,
+            "search_fingerprint": search_fingerprint,
             **{f"version_{name}": number for name, number in provenance.versions().items()},
         }
         rows.append(row)
@@ -502,23 +496,24 @@ def _caveats(
 
 
 def _search_caveats(
-    table: "pd.DataFrame",
-    rows: Sequence[dict[str, Any]],
-    searches: Searches | str,
-    pooling: Pooling,
-) -> list[str]:
+    searches: Searches | str, rows: Sequence[Numbers], labels: Sequence[str], pooling: Pooling
+) -> tuple[str, ...]:
+    """Where the search is and what limits it, or why there is none."""
     if isinstance(searches, str):
-        return [f"No search was tested: {searches}"] if searches else []
-    caveats = [f"The search is in {searches.texts.label}, by cosine of the {POOLINGS[pooling]}."]
-    shares = {label: row["truncated"] for label, row in zip(table["label"], rows, strict=True)}
-    if len(set(shares.values())) == 1:
-        shares = {"Each model": rows[0]["truncated"]}
-    caveats += [
-        f"{label} reads only the beginning of {percent(share)} of the texts."
-        for label, share in shares.items()
-        if share
-    ]
-    return [*caveats, *searches.caveats]
+        return (f"No search was tested: {searches}",) * bool(searches)
+    shares = {label: row["truncated"] for label, row in zip(labels, rows, strict=True)}
+    cut = ", ".join(f"{label} of {percent(share)}" for label, share in shares.items() if share)
+    cases = {
+        f"The search is in {searches.texts.label}, by cosine of the {POOLINGS[pooling]}.": True,
+        "All models find the right text hardly more often than chance.": not _is_telling(rows),
+        f"The models read only the beginning of long texts: {cut}.": cut,
+    }
+    return (*(caveat for caveat, holds in cases.items() if holds), *searches.caveats)
+
+
+def _is_telling(rows: Sequence[Numbers]) -> bool:
+    """True if a model clearly finds the right text more often than by chance."""
+    return any(row["recall_at_10_low"] > row["chance"] for row in rows)
 
 
 def _command(

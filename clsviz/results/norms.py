@@ -1,6 +1,8 @@
 """Norm vs length: the answer to whether the norm follows the length of the sentence."""
 
 from contextlib import suppress
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -8,14 +10,18 @@ import threadpoolctl
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.encoder import pipeline
-from clsviz.errors import Undefined
+from clsviz.errors import SettingError, Undefined, quote
 from clsviz.experiment import Experiment
+from clsviz.jobs import own_vectors
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured
+from clsviz.measurements import Norms
 from clsviz.results import provenance
 from clsviz.results.numbers import counted, lowered, number, percent
 from clsviz.results.result import Fact, Result, first
 from clsviz.results.select import POOLINGS, left_out, select, used_of
+from clsviz.sources.models import Weights
+from clsviz.sources.sampling import sample_of
 from clsviz.statistics import curve as curves
 from clsviz.statistics import lengths as by_length
 from clsviz.statistics import line as lines
@@ -46,6 +52,11 @@ MOST: Final = 100_000
 """Sentences that everything but the line is computed from."""
 
 LADDER: Final = {0.05: "Hardly", 0.25: "A little", 0.5: "Partly", 0.9: "Largely"}
+
+OWN: Final = ("sample_size", "seed", "length_cutoff", "unit")
+"""Settings that own vectors have."""
+
+IN_WORDS: Final = "Lengths are in words, since own vectors come without tokens."
 
 WAITING: Final = "The answer comes when all sentences are in."
 
@@ -107,6 +118,42 @@ def answer(job: Job[Result], measured: Measured, experiment: Experiment, store: 
     with threadpoolctl.threadpool_limits(1, user_api="blas"):  # more would wait for busy processors
         job.result = norms(measured, experiment, store)
     yield from ()
+
+
+def measure_vectors(path: Path, experiment: Experiment, store: Results) -> Result:
+    """The answer for own vectors, from any model or API, whose lengths and cutoff are in words.
+
+    Raises CorpusError where the file cannot be used, SettingError where a setting cannot be heeded.
+    """
+    for field in fields(Experiment):
+        value = getattr(experiment, field.name)
+        if field.name not in OWN and value != field.default:
+            reason = f"{field.name} is {quote(value)}, which own vectors do not have."
+            raise SettingError(reason, f"Leave {field.name} out.")
+    own = own_vectors.read(path)
+    view = replace(experiment, unit="words") if experiment.unit == "tokens" else experiment
+    sample = sample_of(own.corpus, view)
+    n, order = len(sample), sample.order
+    sizes = Norms(  # as if a model without layers had measured them
+        n_tokens=own.n_words[order],
+        truncated=np.zeros(n, np.bool_),
+        cls=np.linalg.norm(own.vectors[order], axis=1)[:, None],
+        pooler=np.empty((n, 0), np.float32),
+        error=np.full((n, 1), np.nan, np.float32),
+    )
+    weights = Weights(own.name, own.name, path, own.fingerprint)
+    key = f"own-{own.fingerprint}"
+    result = norms(Measured(key, weights, sample, sizes, 0, 0.0, is_complete=True), view, store)
+    labels = {"x": f"Text length ({view.unit})", "y": f"Norm of the vectors in {own.name}"}
+    return replace(
+        result,
+        question=f"Do the norms of the vectors in {quote(own.name)} follow the texts’ lengths?",
+        details={},
+        picture={**result.picture, "labels": labels},
+        caveats=(*[IN_WORDS] * (view.unit == "words"), *result.caveats),
+        about={**result.about, "model": own.name, "corpus": own.name},
+        command=provenance.command("measure", experiment, {"vectors": str(path)}),
+    )
 
 
 def layer_of(measured: Measured, experiment: Experiment) -> int:

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from clsviz.encoder import pipeline
 from clsviz.errors import SettingError, Undefined
-from clsviz.experiment import Experiment, Pooling
+from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured, Prepared
 from clsviz.measurements import Vectors
 from clsviz.results import provenance
 from clsviz.results.norms import layer_of, line_of
-from clsviz.results.numbers import counted, folded, length, lowered, percent
+from clsviz.results.numbers import DASH, counted, folded, length, lowered, percent
 from clsviz.results.result import Fact, Result, first
 from clsviz.results.select import check_vector, left_out, norms_of, select, used_of
 from clsviz.statistics import ridge
@@ -155,36 +155,31 @@ def read(
     key = _key(measured, experiment)
     readings = store.find(key, Readings)
     if readings is None:
-        rows, problems = [], []
+        rows = []
         for place, other in enumerate(names):
             job.show(place, n_vectors + 1, "vectors")
             yield
-            row, problem = _row(measured, other, used)
-            rows.append(row)
-            problems.append(problem)
-        is_long = table["n_tokens"] >= experiment.length_cutoff
-        guess_error = np.nan
-        if not all(problems):
-            y = used["length"].to_numpy(np.float64)
-            guess_error = float(abs(y - ridge.guess(y, folds(used["cluster"]))).mean())
-        last = problems[n_layers]
+            rows.append(_row(measured, other, used))
+        numbers, problems = zip(*rows, strict=True)
+        is_under_cutoff = table["n_tokens"] < experiment.length_cutoff
         computed = Readings(
             names=names,
-            numbers=np.array(rows),
+            numbers=np.stack(numbers),
             problems=tuple(problem.reason if problem else "" for problem in problems),
-            remedy=last.remedy if last else "",
-            guess_error=guess_error,
+            remedy=problems[n_layers].remedy if problems[n_layers] else "",
+            guess_error=np.nan if all(problems) else guess_error(used),
             n=len(vectors),
             n_used=len(used),
             n_different=used["cluster"].nunique(),
-            n_truncated=int((table["truncated"] & ~is_long).sum()),
+            n_truncated=int((table["truncated"] & is_under_cutoff).sum()),
             width=width,
         )
         readings = store.get(key, Readings, lambda: computed)
     job.result = readings, UNCHECKED
     job.show(n_vectors, n_vectors + 1, "vectors")
     yield
-    vector = vectors.of(*_pooling_of(name))[used.index]
+    view = _view(name)
+    vector = vectors.of(view.pooling, view.layer)[used.index]
     checks = store.get((*key, name), Checks, lambda: _checks(vector, used))
     job.show(n_vectors + 1, n_vectors + 1, "vectors")
     job.result = readings, checks
@@ -258,29 +253,24 @@ def findings(result: Result) -> list[tuple[str, str]]:
     keys = "vector_error", "direction_error", "half_error", "shuffled_probe_r_squared"
     error, direction, half, shuffled = np.array([result.fact(key) for key in keys], np.float64)
     unit, limit = result.picture["unit"], NEARLY * error
-    both = f"A probe of the whole vector, with all sentences, misses by {length(error, unit)}."
     as_well = "as well" if direction <= limit else "worse"
     almost = "almost as well" if half <= limit else "worse, so more may do better"
-    finds = "With shuffled lengths, a probe finds nothing"
-    if shuffled >= CHANCE:
-        finds = "Even with shuffled lengths, a probe finds something"
+    finds = "Even with shuffled lengths, a probe finds something"
+    if shuffled < CHANCE:
+        finds = "With shuffled lengths, a probe finds nothing"
+    by_norm = "Each vector is divided by its norm, so that all have size 1."
+    by_half = "Where the error hardly falls, more sentences would hardly lower it further."
+    both = f"A probe of the whole vector, with all sentences, misses by {length(error, unit)}."
+    by_order = (
+        "The lengths are put in a random order, five times. An R² of 0 or less is guessing: the"
+        " probe does not make up what it finds."
+    )
+    direction_alone = f"The direction alone does {as_well}: it misses by {length(direction, unit)}"
+    half_as_many = f"Half as many sentences do {almost}: a probe misses by {length(half, unit)}"
     cases = [
-        (
-            direction,
-            f"The direction alone does {as_well}: it misses by {length(direction, unit)}",
-            f"Each vector is divided by its norm, so that all have size 1. {both}",
-        ),
-        (
-            half,
-            f"Half as many sentences do {almost}: a probe misses by {length(half, unit)}",
-            f"Where the error hardly falls, more sentences would hardly lower it further. {both}",
-        ),
-        (
-            shuffled,
-            f"{finds}: R² {percent(shuffled)}",
-            "The lengths are put in a random order, five times. An R² of 0 or less is guessing: "
-            "the probe does not make up what it finds.",
-        ),
+        (direction, direction_alone, f"{by_norm} {both}"),
+        (half, half_as_many, f"{by_half} {both}"),
+        (shuffled, f"{finds}: R² {percent(shuffled)}", by_order),
     ]
     return [(title, text) for value, title, text in cases if not np.isnan(value)]
 
@@ -302,45 +292,46 @@ def _place(names: Sequence[str], experiment: Experiment, label: str) -> int:
     return layer if experiment.pooling == "cls" else names.index(experiment.pooling)
 
 
-def _pooling_of(name: str) -> tuple[Pooling, int | None]:
-    """The pooling and the layer of a name of `Readings`; None for the last layer."""
-    view = Experiment.parse({"layer" if name.isdecimal() else "pooling": name})
-    return view.pooling, view.layer
+def _view(name: str) -> Experiment:
+    """The layer and the pooling of a name of `Readings`."""
+    return Experiment.parse({"layer" if name.isdecimal() else "pooling": name})
 
 
-def _row(measured: Measured, name: str, used: "pd.DataFrame") -> tuple[Floats, Undefined | None]:
-    """The numbers of a vector, float64 (6,), and why there is no probe."""
-    row, problem = np.full(len(COLUMNS), np.nan), None
-    pooling, layer = _pooling_of(name)
-    label, view = measured.weights.label, Experiment(pooling=pooling, layer=layer)
-    norms = norms_of(measured.norms, view, label)[used.index]
-    y = used["length"].to_numpy(np.float64)
-    try:
-        predictions = predict(measured, pooling, layer, used)
-        r2, error = ridge.score(y, predictions)
-        interval = ridge.r2_interval(y, predictions, used["cluster"], used.get("row_group"))
-        row[:4] = r2, *interval, error
-    except Undefined as undefined:
-        problem = undefined
-    with suppress(Undefined):
-        check_different(used["cluster"])
-        line_of(measured, layer_of(measured, view), used, norms)
-        row[4:] = ridge.score(y, ridge.predict_by_line(norms, y, folds(used["cluster"])))
-    return row, problem
-
-
-def predict(
-    measured: Measured, pooling: Pooling, layer: int | None, used: "pd.DataFrame"
-) -> Floats:
+def predict(measured: Measured, view: Experiment, used: "pd.DataFrame") -> Floats:
     """Held-out lengths of the sentences used by a probe of a vector, float64 (n_used,).
 
     Raises Undefined where there is no probe.
     """
     assert isinstance(measured.norms, Vectors)
     check_different(used["cluster"])
-    vectors = measured.norms.of(pooling, layer)[used.index]
+    vectors = measured.norms.of(view.pooling, view.layer)[used.index]
+    lengths = used[["length"]].to_numpy(np.float64)
+    return ridge.predict(vectors, lengths, folds(used["cluster"]))[:, 0]
+
+
+def guess_error(used: "pd.DataFrame") -> float:
+    """The error of guessing the mean length of the other folds; raises Undefined."""
+    guesses = ridge.guess(used["length"], folds(used["cluster"]))
+    return float(abs(used["length"] - guesses).mean())
+
+
+def _row(measured: Measured, name: str, used: "pd.DataFrame") -> tuple[Floats, Undefined | None]:
+    """The numbers of a vector, float64 (6,), and why there is no probe."""
+    row, problem, view = np.full(len(COLUMNS), np.nan), None, _view(name)
     y = used["length"].to_numpy(np.float64)
-    return ridge.predict(vectors, y[:, None], folds(used["cluster"]))[:, 0]
+    try:
+        predictions = predict(measured, view, used)
+        r2, error = ridge.score(y, predictions)
+        interval = ridge.r2_interval(y, predictions, used["cluster"], used.get("row_group"))
+        row[:4] = r2, *interval, error
+    except Undefined as undefined:
+        problem = undefined
+    norms = norms_of(measured.norms, view, measured.weights.label)[used.index]
+    with suppress(Undefined):
+        check_different(used["cluster"])
+        line_of(measured, layer_of(measured, view), used, norms)
+        row[4:] = ridge.score(y, ridge.predict_by_line(norms, y, folds(used["cluster"])))
+    return row, problem
 
 
 def _checks(vectors: NDArray[np.float32], used: "pd.DataFrame") -> Checks:
@@ -386,30 +377,28 @@ def _facts(readings: Readings, checks: Checks, place: int, unit: str) -> tuple[F
     name = readings.names[place]
     vector = f"[CLS] after layer {name}" if name.isdecimal() else LAST[name]
     r2, low, high, error, _, norm_error = readings.numbers[place].tolist()
-    rows = [
-        ("vector_error", "misses by", error, unit),
-        ("guess_error", "guessing", readings.guess_error, unit),
-        ("vector_norm_error", "a line on its norm (held-out)", norm_error, unit),
-        ("direction_error", "direction alone", checks.direction_error, unit),
-        ("half_error", "half as many sentences", checks.half_error, unit),
-        ("shuffled_probe_r_squared", "shuffled lengths: R²", checks.shuffled_r2, "percent"),
-    ]
-    quiet = [
-        ("direction_r_squared", "direction alone: R²", checks.direction_r2, "percent"),
-        ("half_r_squared", "half as many sentences: R²", checks.half_r2, "percent"),
+    facts = [
+        Fact("vector_r_squared", f"{vector}: R²", r2, (low, high), "percent"),
+        Fact("vector_error", "misses by", error, None, unit),
+        Fact("guess_error", "guessing", readings.guess_error, None, unit),
+        Fact("vector_norm_error", "a line on its norm (held-out)", norm_error, None, unit),
+        Fact("direction_error", "direction alone", checks.direction_error, None, unit),
+        Fact("half_error", "half as many sentences", checks.half_error, None, unit),
+        Fact(
+            "shuffled_probe_r_squared", "shuffled lengths: R²", checks.shuffled_r2, None, "percent"
+        ),
+        Fact(
+            "direction_r_squared", "direction alone: R²", checks.direction_r2, None, "percent", True
+        ),
+        Fact("half_r_squared", "half as many sentences: R²", checks.half_r2, None, "percent", True),
     ]
     by_name = dict(zip(readings.names, readings.numbers[:, [0, 3]].tolist(), strict=True))
     for other, label in LAST.items():
-        r2_of_other, error_of_other = by_name.get(other, (np.nan, np.nan))
-        quiet.append((f"{other}_probe_r_squared", f"{label}: R²", r2_of_other, "percent"))
-        quiet.append((f"{other}_probe_error", label, error_of_other, unit))
+        r2, error = by_name.get(other, (np.nan, np.nan))
+        facts.append(Fact(f"{other}_probe_r_squared", f"{label}: R²", r2, None, "percent", True))
+        facts.append(Fact(f"{other}_probe_error", label, error, None, unit, True))
     return (
-        Fact("vector_r_squared", f"{vector}: R²", r2, (low, high), "percent", bool(np.isnan(r2))),
-        *(
-            Fact(key, label, value, None, form, is_quiet or bool(np.isnan(value)))
-            for facts, is_quiet in ((rows, False), (quiet, True))
-            for key, label, value, form in facts
-        ),
+        *(replace(fact, is_quiet=fact.is_quiet or fact.number == DASH) for fact in facts),
         Fact("n_used", "sentences", readings.n_used, form="count"),
     )
 

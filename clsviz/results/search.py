@@ -12,8 +12,8 @@ from clsviz.errors import SettingError, quote
 from clsviz.experiment import Experiment
 from clsviz.jobs.search import Rankings
 from clsviz.results import provenance
+from clsviz.results.norms import IN_WORDS
 from clsviz.results.numbers import counted, percent, times
-from clsviz.results.own_vectors import CAVEAT
 from clsviz.results.result import Fact, Result, first
 from clsviz.sources.models import Weights
 from clsviz.sources.searches import Searches
@@ -490,7 +490,7 @@ def _caveats(
             truncated > 0,
             f"The model reads only the beginning of {percent(truncated)} of the texts.",
         ),
-        (search.vectors is not None, CAVEAT),
+        (search.vectors is not None, IN_WORDS),
         (steps.has_prompt, pipeline.PROMPTED),
         (bool(steps.others), pipeline.before(steps.others)),
         (

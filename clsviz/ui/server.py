@@ -13,7 +13,7 @@ from clsviz.api import default_store
 from clsviz.experiment import Precision
 from clsviz.jobs.jobs import Jobs
 from clsviz.jobs.worker import Worker
-from clsviz.results.shipped import SHIPPED
+from clsviz.results import SHIPPED
 from clsviz.sources import uploads
 from clsviz.store.chunks import Chunks
 from clsviz.store.results import Results

@@ -11,6 +11,7 @@ from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.worker import InProcess
+from clsviz.results import SHIPPED
 from clsviz.results.anatomy import (
     EXAMPLE,
     anatomy,
@@ -21,7 +22,6 @@ from clsviz.results.anatomy import (
     pooler_text,
     verdict_of,
 )
-from clsviz.results.shipped import SHIPPED
 from clsviz.sources import models
 from clsviz.sources.models import Weights
 from clsviz.store.results import Results
