@@ -28,11 +28,24 @@ UPLOADS_OF_SESSION: Final = 10
 FORM_BYTES: Final = 2**14
 """That the form around an upload has, at most."""
 
+FULL: Final = "The server is full. Try again in some minutes."
+
 HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
+
+POLICY: Final = (
+    "default-src 'self'; script-src 'self' blob: 'unsafe-eval' {scripts}; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
+    "worker-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors {frames}"
+)
+"""Components come as blobs, Plotly's WebGL makes functions of text, and React styles elements."""
+
+Refusal = tuple[int, str]
+"""A status and a sentence."""
 
 _sessions: Counter[str] = Counter()
 """Open sessions by address."""
@@ -50,72 +63,45 @@ def is_full() -> bool:
 
 
 class Guard:
-    """ASGI middleware. shell: returns the page whose scripts may run."""
+    """ASGI middleware. shell: returns the page whose inline scripts may run."""
 
     def __init__(self, app: ASGIApp, shell: Callable[[], str]) -> None:
+        scripts = re.findall(r"<script>(.*?)</script>", shell(), re.DOTALL)
+        digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()) for text in scripts]
+        policy = POLICY.format(
+            scripts=" ".join(f"'sha256-{digest.decode()}'" for digest in digests),
+            frames=" ".join(["'self'", *limits.names("embedders")]),
+        )
         self._app = app
-        self._policy = policy(shell())
+        self._headers = {**HEADERS, "Content-Security-Policy": policy}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse a request, or answer it with the headers of `HEADERS` and the policy."""
+        """Refuse a request, or answer it with our headers."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        connection = HTTPConnection(scope)
-        refused = refusal(connection)
-        if refused is not None:
+        connection, is_session = HTTPConnection(scope), scope["type"] == "websocket"
+        if refused := refusal(connection):
             status, sentence = refused
-            if scope["type"] == "http":
-                await PlainTextResponse(sentence, status)(scope, receive, send)
-            else:  # a browser hears of a status alone: 403
+            if is_session:  # a browser hears of a status alone: 403
                 await WebSocket(scope, receive, send).close(1008, sentence)
-            return
-        if scope["type"] == "websocket":
-            address = address_of(connection.headers)
-            _sessions[address] += 1
-            try:
-                await self._app(scope, receive, send)
-            finally:
-                _sessions[address] -= 1
-                if not _sessions[address]:
-                    del _sessions[address]
+            else:
+                await PlainTextResponse(sentence, status)(scope, receive, send)
             return
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(
-                    {**HEADERS, "Content-Security-Policy": self._policy}
-                )
+                MutableHeaders(scope=message).update(self._headers)
             await send(message)
 
-        await self._app(scope, receive, send_with_headers)
-
-
-def policy(page: str) -> str:
-    """The Content-Security-Policy of a page, whose own inline scripts may run.
-
-    Components come as blobs, Plotly's WebGL makes functions of text, and React styles elements.
-    """
-    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
-    digests = [
-        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts
-    ]
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
-    embedders = " ".join(limits.names("embedders"))
-    return "; ".join(
-        [
-            "default-src 'self'",
-            f"script-src 'self' blob: 'unsafe-eval' {allowed}",
-            "style-src 'self' 'unsafe-inline'",
-            "img-src 'self' data: blob:",
-            "font-src 'self' data:",
-            "worker-src 'self' blob:",
-            "object-src 'none'",
-            "base-uri 'none'",
-            "form-action 'none'",
-            f"frame-ancestors 'self' {embedders}".rstrip(),
-        ]
-    )
+        address = address_of(connection.headers)
+        _sessions[address] += is_session
+        try:
+            await self._app(scope, receive, send_with_headers)
+        finally:
+            _sessions[address] -= is_session
+            if not _sessions[address]:
+                del _sessions[address]
 
 
 def address_of(headers: Headers) -> str:
@@ -127,29 +113,28 @@ def address_of(headers: Headers) -> str:
 
 def is_foreign(headers: Headers) -> bool:
     """True if a page of another site sends a request."""
-    origin = headers.get("Origin")
-    host = headers.get("Host", "").lower()
-    is_ours = origin is None or origin in limits.names("origins")
-    return not is_ours and (origin or "").lower() not in (f"http://{host}", f"https://{host}")
+    origin, host = headers.get("Origin"), headers.get("Host", "").lower()
+    if origin is None or origin in limits.names("origins"):
+        return False
+    return origin.lower() not in (f"http://{host}", f"https://{host}")
 
 
-def refusal(connection: HTTPConnection) -> tuple[int, str] | None:
+def refusal(connection: HTTPConnection) -> Refusal | None:
     """The status and the sentence with which a request is refused, or None."""
     headers, path = connection.headers, connection.url.path
     path = path[max(path.find("/_stcore/"), 0) :]  # the server may stand below another path
-    address = address_of(headers)
     if is_foreign(headers):
         return 403, "Pages of other sites may not talk to this server."
     if path.startswith(CLOSED):
         return 404, "Not found."
-    if address:
+    if address := address_of(headers):
         key = address, int(time.time() // 60)
         _requests[key] = _requests.get(key, 0) + 1
         if _requests[key] > limits.number("requests"):
             return 429, "Too many requests. Try again in a minute."
     if path.startswith(STREAM):
         if is_full():
-            return 503, "The server is full. Try again in some minutes."
+            return 503, FULL
         if address and _sessions[address] >= limits.number("address_sessions"):
             return 429, "Too many sessions of this address. Close some of its pages."
     if path.startswith(UPLOAD) and connection.scope["method"] in ("PUT", "POST"):
@@ -157,7 +142,7 @@ def refusal(connection: HTTPConnection) -> tuple[int, str] | None:
     return None
 
 
-def _refusal_of_upload(headers: Headers, session: str) -> tuple[int, str] | None:
+def _refusal_of_upload(headers: Headers, session: str) -> Refusal | None:
     length = headers.get("Content-Length", "")
     if not (length.isascii() and length.isdecimal()) or len(length) > 20:
         return 411, "An upload has a Content-Length."

@@ -10,7 +10,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
-from typing import Final
+from typing import Final, NamedTuple
 
 import cachetools
 from starlette.concurrency import run_in_threadpool
@@ -26,12 +26,30 @@ from starlette.responses import (
 from starlette.routing import Route
 
 from clsviz import limits
-from clsviz.guard import Guard, is_full
+from clsviz.guard import FULL, Guard, is_full
 
-MOST_PACKED = 64 * 2**20
-"""Bytes of compressed figures that are kept for browsers."""
 
-FIRST_PAGE: Final = (
+class Page(NamedTuple):
+    """title: in the menu. icon: by Material's name. next: the question that it leads to."""
+
+    title: str
+    icon: str
+    next: str = ""
+
+
+PAGES: Final = {
+    "norm_vs_length": Page("Norm vs length", "scatter_plot", "Then where is it?"),
+    "where_length_lives": Page("Where length lives", "layers", "Does it matter?"),
+    "search": Page("Does length bend my search?", "search", "Is another model better?"),
+    "compare": Page("Compare models", "compare_arrows", "And your sentence?"),
+    "sentence": Page("Try a sentence", "edit", "How does it do that?"),
+    "model": Page("Inside the model", "schema"),
+}
+"""The pages by path, in the order in which they lead to each other; the first is also at /."""
+
+FIRST_PAGE: Final = next(iter(PAGES))
+
+IMPORTS: Final = (
     "clsviz.results.norms",
     "clsviz.figures.scatter",
     "clsviz.jobs.measure",
@@ -42,16 +60,8 @@ FIRST_PAGE: Final = (
 )
 """Modules that the first page takes: the server imports them while the first browser starts."""
 
-PAGES: Final = (
-    "",
-    "norm_vs_length",
-    "where_length_lives",
-    "search",
-    "compare",
-    "sentence",
-    "model",
-)
-"""Paths of pages."""
+MOST_PACKED: Final = 64 * 2**20
+"""Bytes of compressed figures that are stored for browsers."""
 
 SCRIPTS: Final = {"plotly": "plotly/plotly.min.js", "chart": "chart.js"}
 """Scripts of charts, by the name in their address: the files of `ui`."""
@@ -73,47 +83,40 @@ body:has(.stAlert, [role=dialog], [role=progressbar]) #first-words { display: no
 """
 """The words of a page until its first chart; they leave where the page says something else."""
 
-FOR_EVER: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
-"""For what is named by its digest."""
+UNKNOWN: Final = {"Cache-Control": "no-store"}
+FOR_EVER: Final = {
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "Content-Encoding": "gzip",
+}
+"""For what is compressed, and named by its digest."""
 
 _packed: cachetools.LRUCache[str, bytes] = cachetools.LRUCache(MOST_PACKED, getsizeof=len)
 _lock = threading.Lock()
-_prepared = threading.Event()
+_is_prepared = threading.Event()
+
+
+def digest(text: str) -> str:
+    """A name for what has this content."""
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+@cachetools.cached(_packed, key=digest, lock=_lock)
+def compress(figure: str) -> bytes:
+    """A figure, given as JSON, compressed once for all browsers."""
+    return gzip.compress(figure.encode(), 5, mtime=0)
 
 
 def pack(figure: str) -> str:
-    """The address of a figure, given as JSON, relative to the page; compressed once for all."""
-    name = _name(figure)
-    with _lock:
-        is_known = _packed.get(name) is not None
-    if not is_known:
-        content = gzip.compress(figure.encode(), 5, mtime=0)
-        with _lock:
-            _packed[name] = content
-    return f"./figures/{name}"
-
-
-@functools.lru_cache(maxsize=32)
-def _name(figure: str) -> str:
-    """The name of a figure; the cached ones are those that the page has at hand anyway."""
-    return digest(figure.encode())
-
-
-def digest(content: bytes) -> str:
-    """A name for what has this content."""
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
+    """The address of a figure, given as JSON, relative to the page."""
+    compress(figure)
+    return f"./figures/{digest(figure)}"
 
 
 @functools.cache
 def script(name: str) -> tuple[str, bytes]:
-    """The digest of a script of `SCRIPTS`, and the script compressed."""
-    content = files("clsviz").joinpath("ui", SCRIPTS[name]).read_bytes()
-    return digest(content), gzip.compress(content, mtime=0)
-
-
-def script_address(name: str) -> str:
-    """The address of a script, relative to the page; it changes with the script."""
-    return f"./{name}/{script(name)[0]}.js"
+    """The address of a script of `SCRIPTS`, which changes with it, and the script compressed."""
+    text = files("clsviz").joinpath("ui", SCRIPTS[name]).read_text("utf-8")
+    return f"./{name}/{digest(text)}.js", gzip.compress(text.encode(), mtime=0)
 
 
 @functools.cache
@@ -121,15 +124,15 @@ def shell() -> str:
     """Streamlit's page, which also loads our scripts at once."""
     page = (files("streamlit") / "static" / "index.html").read_text("utf-8")
     ours = (
-        f'<link rel="preload" as="script" href="{script_address("plotly")}">'
-        f'<script type="module" src="{script_address("chart")}"></script>'
+        f'<link rel="preload" as="script" href="{script("plotly")[0]}">'
+        f'<script type="module" src="{script("chart")[0]}"></script>'
     )
     return page.replace("</title>", f"</title>{ours}", 1)
 
 
 @functools.cache
 def cards() -> dict[str, dict[str, str]]:
-    """{title, question, verdict} of every page with the default settings, as shipped."""
+    """{question, verdict} of every page with the default settings, as shipped."""
     text = (PICTURES / "cards.json").read_text("utf-8")
     by_page: dict[str, dict[str, str]] = json.loads(text)
     return by_page
@@ -141,35 +144,30 @@ def page_of(path: str, root: str, is_default: bool) -> str:
     root: the server's address. is_default: its answer is the shipped one, which stands in the page
     as words until the first chart is drawn.
     """
-    name = path or PAGES[1]
-    card = {key: html.escape(text) for key, text in cards()[name].items()}
-    picture = html.escape(f"{root}pictures/{name}.png")
-    title = f"<title>{card['title']} · clsviz</title>"
+    name = path or FIRST_PAGE
+    title = html.escape(PAGES[name].title)
+    question, verdict = (html.escape(cards()[name][key]) for key in ("question", "verdict"))
     properties = {
         "og:type": "website",
-        "og:title": card["title"],
-        "og:description": f"{card['question']} {card['verdict']}" if is_default else "clsviz",
-        "og:image": picture,
+        "og:title": title,
+        "og:description": f"{question} {verdict}" if is_default else "clsviz",
+        "og:image": html.escape(f"{root}pictures/{name}.png"),
         "og:image:width": "1200",
         "og:image:height": "630",
     }
-    tags = "".join(
-        f'<meta property="{name}" content="{text}">' for name, text in properties.items()
-    )
-    tags += '<meta name="twitter:card" content="summary_large_image">'
-    page = shell().replace("<title>Streamlit</title>", f"{title}{tags}", 1)
-    if not is_default:
-        return page
-    words = f"<h2>{card['question']}</h2><h3>{card['verdict']}</h3>"
+    tags = [f'<meta property="{key}" content="{text}">' for key, text in properties.items()]
+    head = f"<title>{title} · clsviz</title>{''.join(tags)}"
+    head += '<meta name="twitter:card" content="summary_large_image">'
+    page = shell().replace("<title>Streamlit</title>", head, 1)
+    words = f"<h2>{question}</h2><h3>{verdict}</h3>"
     layer = f'<style>{FIRST_STYLE}</style><div id="first-words">{words}</div>'
-    return page.replace("</body>", f"{layer}</body>", 1)
+    return page.replace("</body>", f"{layer * is_default}</body>", 1)
 
 
 async def get_page(request: Request) -> Response:
     """Answer with the page that Streamlit fills."""
     if is_full():
-        text = "The server is full. Try again in some minutes."
-        return PlainTextResponse(text, 503, headers={"Retry-After": "60"})
+        return PlainTextResponse(FULL, 503, headers={"Retry-After": "60"})
     path, is_default = request.url.path.strip("/"), not request.url.query
     page = await run_in_threadpool(page_of, path, str(request.base_url), is_default)
     return HTMLResponse(page, headers={"Cache-Control": "no-cache"})
@@ -178,46 +176,41 @@ async def get_page(request: Request) -> Response:
 async def get_picture(request: Request) -> Response:
     """Answer with the picture of a page, for links."""
     name = request.path_params["name"]
-    if name not in cards():
-        return Response(status_code=404, headers={"Cache-Control": "no-store"})
+    if name not in PAGES:
+        return Response(status_code=404, headers=UNKNOWN)
     path = str(PICTURES / f"{name}.png")
     return FileResponse(path, headers={"Cache-Control": "public, max-age=86400"})
 
 
-async def get_script(name: str, request: Request) -> Response:
+async def get_script(request: Request) -> Response:
     """Answer with a script of `SCRIPTS`."""
-    current, content = await run_in_threadpool(script, name)
-    is_current = request.path_params["digest"] == current
-    return _compressed(content if is_current else None, "text/javascript")
+    address, content = await run_in_threadpool(script, request.url.path.split("/")[-2])
+    if not request.url.path.endswith(address.removeprefix(".")):
+        return Response(status_code=404, headers=UNKNOWN)
+    return Response(content, media_type="text/javascript", headers=FOR_EVER)
 
 
 async def get_figure(request: Request) -> Response:
     """Answer with a figure that was packed."""
     with _lock:
         content = _packed.get(request.path_params["name"])
-    return _compressed(content, "application/json")
-
-
-def _compressed(content: bytes | None, media_type: str) -> Response:
     if content is None:
-        return Response(status_code=404, headers={"Cache-Control": "no-store"})
-    headers = {**FOR_EVER, "Content-Encoding": "gzip"}
-    return Response(content, media_type=media_type, headers=headers)
+        return Response(status_code=404, headers=UNKNOWN)
+    return Response(content, media_type="application/json", headers=FOR_EVER)
 
 
 async def get_ready(_: Request) -> Response:
     """Answer 200 once the modules of the first page are imported, 503 before, or when full."""
-    is_ready = _prepared.is_set() and not is_full()
+    is_ready = _is_prepared.is_set() and not is_full()
     return JSONResponse({"ready": is_ready}, 200 if is_ready else 503)
 
 
 def prepare() -> None:
     """Load what the first page takes."""
-    for name in SCRIPTS:
-        script(name)
-    for name in FIRST_PAGE:
+    shell()
+    for name in IMPORTS:
         importlib.import_module(name)
-    _prepared.set()
+    _is_prepared.set()
 
 
 @asynccontextmanager
@@ -231,11 +224,11 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 
 
 ROUTES: Final = [
-    *(Route(f"/{name}/{{digest}}.js", functools.partial(get_script, name)) for name in SCRIPTS),
+    *(Route(f"/{name}/{{digest}}.js", get_script) for name in SCRIPTS),
     Route("/figures/{name}", get_figure),
     Route("/pictures/{name}.png", get_picture),
     Route("/ready", get_ready),
-    *(Route(f"/{page}", get_page) for page in PAGES),
+    *(Route(f"/{page}", get_page) for page in ("", *PAGES)),
 ]
 
 

@@ -1,20 +1,20 @@
-"""The dashboard: the settings, and the page that was chosen."""
+"""The dashboard: the settings, the page that was chosen, and the question that it leads to."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 import streamlit as st
 
 from clsviz.ui import public, sidebar, typed
+from clsviz.web import PAGES
 
-PAGES: Final = Path(__file__).parent / "pages"
+HOME: Final = Path(__file__).parent
 
-STYLE: Final = Path(__file__).with_name("style.css").read_text("utf-8")
-
-ICON: Final = Path(__file__).with_name("icon.svg").read_text("utf-8")
-"""A picture, as browsers would ask the internet for an icon of a name."""
-
-LOGO: Final = Path(__file__).with_name("logo.svg").read_text("utf-8")
+STYLE, ICON, LOGO = (
+    (HOME / name).read_text("utf-8") for name in ("style.css", "icon.svg", "logo.svg")
+)
+"""The icon is a picture, as browsers would ask the internet for an icon of a name."""
 
 
 def main() -> None:
@@ -22,46 +22,17 @@ def main() -> None:
     st.set_page_config(page_title="clsviz", page_icon=ICON, layout="wide")
     st.logo(LOGO, size="large")
     st.html(f"<style>{STYLE}</style>")
-    page = st.navigation(
-        [
-            st.Page(
-                PAGES / "norm_vs_length.py",
-                title="Norm vs length",
-                icon=":material/scatter_plot:",
-                default=True,
-            ),
-            st.Page(
-                PAGES / "where_length_lives.py",
-                title="Where length lives",
-                icon=":material/layers:",
-            ),
-            st.Page(
-                PAGES / "search.py",
-                title="Does length bend my search?",
-                icon=":material/search:",
-            ),
-            st.Page(
-                PAGES / "compare.py",
-                title="Compare models",
-                icon=":material/compare_arrows:",
-            ),
-            st.Page(
-                PAGES / "sentence.py",
-                title="Try a sentence",
-                icon=":material/edit:",
-                url_path="sentence",
-            ),
-            st.Page(
-                PAGES / "model.py",
-                title="Inside the model",
-                icon=":material/schema:",
-                url_path="model",
-            ),
-        ]
-    )
+    pages = [
+        st.Page(HOME / "pages" / f"{path}.py", title=title, icon=f":material/{icon}:")
+        for path, (title, icon, _) in PAGES.items()
+    ]
+    page = st.navigation(pages)
     if public.is_too_fast():
         st.error("You change this page more often than the server can follow. Wait a minute.")
         st.stop()
     typed.recall()
     st.session_state.experiment = sidebar.show(page.url_path)
     page.run()
+    for (this, following), (_, _, question) in zip(pairwise(pages), PAGES.values(), strict=False):
+        if this.url_path == page.url_path:
+            st.page_link(following, label=question, icon=":material/arrow_forward:")

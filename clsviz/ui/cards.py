@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import streamlit as st
 
-from clsviz.experiment import Experiment
+from clsviz.experiment import RANGES, Experiment
 from clsviz.results import provenance
 from clsviz.results.numbers import counted, seconds
 from clsviz.results.result import Result
@@ -31,33 +31,44 @@ COLUMNS: Final = {
 }
 
 
+def is_new_file(corpus: str) -> bool:
+    """True for a file of one's own until its box is dismissed."""
+    return corpora.is_file(corpus) and st.session_state.get("dismissed") != corpus
+
+
 def show_reading(corpus: Corpus, experiment: Experiment) -> None:
-    """How a file of one's own was read, until it is dismissed; another column or cut is a click."""
-    if not corpora.is_file(experiment.corpus) or st.session_state.get("dismissed") == corpus.name:
+    """How a file of one's own was read; another column or cut is a click away."""
+    if not is_new_file(experiment.corpus):
         return
     reading = corpus.reading
-    is_cut = reading.segmentation != "lines"
     parts = [
         f"column {reading.column}" if reading.column else "",
         f"encoding {reading.encoding}" if reading.encoding else "",
         counted(reading.n_texts, "text"),
-        f"cut into {reading.segmentation}" if is_cut else "each as it is",
+        "each as it is" if reading.segmentation == "lines" else f"cut into {reading.segmentation}",
+    ]
+    cut = ("segmentation", "sentences", "Cut into sentences")
+    if reading.segmentation == "sentences":
+        cut = ("segmentation", "lines", "Take texts as they are")
+    columns = [
+        ("column", column, f"Take column {layout.escape(column)}") for column in reading.columns[:5]
     ]
     with st.container(border=True):
         st.markdown(f"**How {layout.escape(corpus.label)} was read**")
         st.caption(layout.escape(" · ".join(filter(None, parts))))
-        first = corpus.table.slice(0, N_FIRST).select(["sentence"]).to_pandas()
-        st.dataframe(first, hide_index=True, height=180, alt="The first sentences of the file")
         with st.container(horizontal=True):
-            for column in reading.columns[:5]:
-                label = f"Take column {layout.escape(column)}"
-                st.button(label, on_click=sidebar.change, args=("column", column))
-            other = "lines" if reading.segmentation == "sentences" else "sentences"
-            label = {"lines": "Take texts as they are", "sentences": "Cut into sentences"}[other]
-            st.button(label, on_click=sidebar.change, args=("segmentation", other))
-            if st.button("Dismiss", icon=":material/close:"):
-                st.session_state.dismissed = corpus.name
-                st.rerun()
+            for name, value, label in [*columns, cut]:
+                st.button(label, on_click=sidebar.change, args=(name, value))
+        first = corpus.table.slice(0, N_FIRST).select(["sentence"]).to_pandas()
+        show_first(first, "The first sentences of the file", experiment.corpus)
+
+
+def show_first(rows: "pd.DataFrame | Mapping[str, Any]", alt: str, corpus: str) -> None:
+    """The first rows of a file, and the button that dismisses its box."""
+    st.dataframe(rows, hide_index=True, height=180, alt=alt)
+    if st.button("Dismiss", icon=":material/close:"):
+        st.session_state.dismissed = corpus
+        st.rerun()
 
 
 def show_picked(result: Result, rows: list[int]) -> None:
@@ -106,28 +117,23 @@ def show_method(result: Result, weights: Weights, corpus: Corpus, sample: str) -
 def show_original() -> None:
     """The experiment that began it all: its finding, its cost, and a click that repeats it."""
     with st.expander("The original experiment", key="original", on_change="rerun") as box:
-        if not box.open:
-            return
-        st.markdown(
-            "A blog post of 2021 measured BERT base on 100,000 sentences of BookCorpus, and drew "
-            "those of fewer than 80 tokens. Norms over 16 or below 13 mostly belonged to sentences "
-            "of fewer than 20 tokens; the others could have any length."
-        )
-        duration = work.estimate(ORIGINAL_WEIGHTS, 100_000, ORIGINAL.precision)
-        time = f"takes about {seconds(duration)}, by this server’s speed so far" if duration else ""
-        st.markdown(
-            "Repeating it downloads about 0.46 GB, 0.44 of them BERT base."
-            + f" It {time}." * bool(time)
-            + " You can cancel it at any time, and continue later."
-        )
-        st.button(
-            "Measure", on_click=_take_original, icon=":material/play_arrow:", key="take-original"
-        )
-        st.code(provenance.command("measure", ORIGINAL), language="shell", wrap_lines=True)
+        if box.open:
+            duration = work.estimate(ORIGINAL_WEIGHTS, 100_000, ORIGINAL.precision)
+            time = f" It takes about {seconds(duration or 0)}, by this server’s speed so far."
+            st.markdown(
+                "A blog post of 2021 measured BERT base on 100,000 sentences of BookCorpus, and "
+                "drew those of fewer than 80 tokens. Norms over 16 or below 13 mostly belonged to "
+                "sentences of fewer than 20 tokens; the others could have any length.\n\n"
+                "Repeating it downloads about 0.46 GB, 0.44 of them BERT base."
+                f"{time * bool(duration)} You can cancel it at any time, and continue later."
+            )
+            icon = ":material/play_arrow:"
+            st.button("Measure", on_click=_take_original, icon=icon, key="take-original")
+            st.code(provenance.command("measure", ORIGINAL), language="shell", wrap_lines=True)
 
 
 def _take_original() -> None:
     for name in sidebar.SETTINGS:
         value = getattr(ORIGINAL, name)
-        is_number = name in ("seed", "probe_size", "length_cutoff")
+        is_number = name in RANGES and name not in sidebar.LISTS
         sidebar.change(name, value if is_number else "last" if value is None else str(value))

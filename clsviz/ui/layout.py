@@ -1,6 +1,8 @@
 """The parts that every page has."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import streamlit as st
@@ -38,3 +40,22 @@ def error(error: Exception) -> None:
     is_known = isinstance(error, ClsvizError)
     message = str(error) if is_known else "Something went wrong. The server’s log says what."
     st.error(escape(message), icon=":material/error:")
+
+
+@contextmanager
+def showing_errors() -> Iterator[None]:
+    """Where something cannot be heeded, the error instead."""
+    try:
+        yield
+    except ClsvizError as reason:
+        error(reason)
+
+
+@contextmanager
+def stopping_at_errors() -> Iterator[None]:
+    """The same, and the page stops."""
+    try:
+        yield
+    except ClsvizError as reason:
+        error(reason)
+        st.stop()

@@ -3,8 +3,9 @@
 The entry script draws them, as widgets that a page binds lose their value on another page.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from itertools import chain
 from typing import Any, Final
 
 import streamlit as st
@@ -20,51 +21,106 @@ from clsviz.ui.server import is_at_this_machine, server
 
 SETTINGS: Final = [field.name for field in fields(Experiment)]
 
-CORPORA: Final = [*corpora.SHIPPED, *hub_datasets.DATASETS]
-
-SAMPLE_SIZES: Final = ["500", "1000", "2000", "5000", "10000", "20000", "50000", "100000", "all"]
-
-LAYERS: Final = ["last", *map(str, range(25))]
-
 SEARCH: Final = {"search_corpus": "python-api", "search_pooling": "mean", "similarity": "cosine"}
 """Settings of the search alone, with their defaults: pages with sentences have others."""
 
-SENTENCE_SETTINGS: Final = (
-    "corpus",
-    "sample_size",
-    "length_cutoff",
-    "layer",
-    "pooling",
-    "unit",
-)
-
-NAME_SETTINGS: Final = {
-    "column": "Of a table; empty takes the likeliest.",
-    "encoding": "Of a file, such as cp1254; empty takes the likeliest.",
-    "configuration": "Of a dataset of the Hub.",
-    "split": "Of a dataset of the Hub.",
-}
-"""Settings that are names, and what they are about."""
-
-EXPERT_SETTINGS: Final = ("precision", "segmentation", "probe_size", *NAME_SETTINGS)
-
-HIDDEN: Final = {
-    "": ("others_settings", "search_settings"),
-    "search": ("others_settings", "sentence_settings", "expert_settings"),
-    "compare": ("similarity_settings",),
-}
-"""Settings that a page does not heed, by its path; "" stands for all others."""
-
-SIMILARITIES: Final = ("cosine", "dot")
-
 NAMES: Final = {"search_corpus": "corpus", "search_pooling": "pooling", "others": "model"}
-"""Settings of `Experiment` that the search has under a name of its own."""
+"""Settings of `Experiment` that the search and the comparison have under a name of their own."""
 
 DEFAULTS: Final[dict[str, Any]] = {
     **{field.name: field.default for field in fields(Experiment)},
     **SEARCH,
     "layer": "last",
 }
+
+OPTIONS: Final = {
+    **CHOICES,
+    "search_pooling": CHOICES["pooling"],
+    "similarity": ("cosine", "dot"),
+}
+"""Settings that have one of a few values."""
+
+SIZES: Final = ["500", "1000", "2000", "5000", "10000", "20000", "50000", "100000", "all"]
+CORPORA: Final = [*corpora.SHIPPED, *hub_datasets.DATASETS]
+LISTS: Final[dict[str, list[str]]] = {
+    "model": [*MODELS],
+    "corpus": CORPORA,
+    "search_corpus": list(dict.fromkeys([SEARCH["search_corpus"], *CORPORA])),
+    "sample_size": SIZES,
+    "layer": ["last", *map(str, range(25))],
+}
+"""Settings with values to choose from, that take others too."""
+
+LISTED: Final = {"model": "models", "corpus": "corpora", "search_corpus": "corpora"}
+"""Those whose values a public server limits."""
+
+DATASET: Final = "A corpus of the list, or any dataset of the Hugging Face Hub."
+
+LABELS: Final = {
+    "model": (
+        "Model",
+        "A model of the list, or an id of the Hugging Face Hub: owner/name@revision.",
+    ),
+    "others": (
+        "Compare with",
+        "Models of the list, or ids of the Hugging Face Hub; “untrained:” before a name replaces "
+        "its weights by random ones.",
+    ),
+    "corpus": ("Corpus", DATASET),
+    "sample_size": ("Sample size", "Sentences to draw, or all."),
+    "length_cutoff": ("Token cutoff", "Only sentences with fewer tokens enter the answer."),
+    "layer": ("Layer", "0 is the embedding output."),
+    "pooling": ("Vector", "[CLS], the mean over all tokens, or the pooler’s output."),
+    "unit": ("Length in", "The cutoff is always in tokens."),
+    "search_corpus": (
+        "Texts to search",
+        f"{DATASET} Titles search for their texts, else halves of texts for the other half.",
+    ),
+    "search_pooling": ("Vector to search by", "Mean-pooled vectors are what most use."),
+    "similarity": ("Similarity", "Dot product heeds norms, cosine does not."),
+    "seed": ("Seed", "Of the draw, and of random weights."),
+    "precision": (
+        "Precision",
+        "Exact is float32; fast is bfloat16, whose error is reported.",
+    ),
+    "segmentation": ("Texts are cut into", "Auto takes what suits the texts."),
+    "probe_size": (
+        "Vector sample",
+        "Sentences, from the start of the sample, whose vectors are measured.",
+    ),
+    "column": ("Column", "Of a table; empty takes the likeliest."),
+    "encoding": ("Encoding", "Of a file, such as cp1254; empty takes the likeliest."),
+    "configuration": ("Configuration", "Of a dataset of the Hub."),
+    "split": ("Split", "Of a dataset of the Hub."),
+}
+"""The label of every widget, and its help."""
+
+GROUPS: Final[dict[str, Sequence[str]]] = {
+    "others_settings": ["others"],
+    "sentence_settings": ["corpus", "sample_size", "length_cutoff", "layer", "pooling", "unit"],
+    "search_settings": ["search_corpus", "search_pooling"],
+    "similarity_settings": ["similarity"],
+}
+"""Widgets below that of the model."""
+
+MORE: Final[dict[str, Sequence[str]]] = {
+    "seed_settings": ["seed"],
+    "expert_settings": [
+        *("precision", "segmentation", "probe_size"),
+        *("column", "encoding", "configuration", "split"),
+    ],
+}
+"""Those of the box with more settings."""
+
+PAIR: Final = ("sample_size", "length_cutoff")
+"""Widgets next to each other."""
+
+HIDDEN: Final = {
+    "": ("others_settings", "search_settings", "similarity_settings"),
+    "search": ("others_settings", "sentence_settings", "expert_settings"),
+    "compare": ("similarity_settings",),
+}
+"""Settings that a page does not heed, by its path; "" stands for all others."""
 
 FILES: Final = ["txt", "csv", "tsv", "json", "jsonl", "parquet", "gz"]
 
@@ -75,86 +131,63 @@ def show(page: str) -> Experiment:
     page: its path. Settings that it does not heed are hidden, and drawn only where they are not
     the defaults: else they would leave the address.
     """
-    for name in st.session_state.get("dropped", []):  # it was not in the address when it changed
+    state = st.session_state
+    for name in state.get("dropped", []):  # it was not in the address when it changed
         if _is_set(name):
-            st.query_params[name] = st.session_state[name]
-    st.session_state.dropped = []
-    if "refused" not in st.session_state:
-        st.session_state.refused = _drop_refused()
-    for name, value in st.session_state.pop("next", {}).items():
-        st.session_state[name] = value
+            st.query_params[name] = state[name]
+    state.dropped = []
+    if "refused" not in state:
+        state.refused = _drop_refused()
+    for name, value in state.pop("next", {}).items():
+        state[name] = value
     hidden = HIDDEN.get(page, HIDDEN[""])
     places = ", ".join(f":has(> .st-key-{name})" for name in hidden)
     st.html(f"<style>{places} {{display: none}}</style>")
     with st.sidebar:
-        help_text = "A model of the list, or an id of the Hugging Face Hub: owner/name@revision."
-        _select("Model", "model", public.listed("models", [*MODELS]), help_text)
-        with st.container(key="others_settings"):
-            if "others_settings" not in hidden or _is_set("others"):
-                _others()
-        with st.container(key="sentence_settings"):
-            if "sentence_settings" not in hidden or _is_set(*SENTENCE_SETTINGS):
-                _sentence_settings()
-        with st.container(key="search_settings"):
-            if "search_settings" not in hidden or _is_set(*SEARCH):
-                _search_settings()
+        _draw("model")
+        _draw_groups(GROUPS, hidden)
         icon = ":material/tune:"
         with st.expander("More settings", icon=icon, key="more", on_change="rerun") as box:
-            if box.open or _is_set("seed", *EXPERT_SETTINGS):
-                _number("Seed", "seed", "Of the draw, and of random weights.")
-                with st.container(key="expert_settings"):
-                    _expert_settings()
+            if box.open or _is_set(*chain(*MORE.values())):
+                _draw_groups(MORE, ())
     settings = {name: _text(name) for name in SETTINGS}
     all_settings = {**settings, **{name: _text(name) for name in SEARCH}}
-    if st.session_state.setdefault("linked", all_settings) != all_settings:
-        st.session_state.refused = []
-    for sentence in st.session_state.refused:
+    if state.setdefault("linked", all_settings) != all_settings:
+        state.refused = []
+    for sentence in state.refused:
         st.warning(layout.escape(sentence), icon=":material/link_off:")
-    try:
+    with layout.stopping_at_errors():
         experiment = Experiment.parse(settings)
         _check_access(experiment.model, experiment.corpus)
         public.check_size(experiment)
-    except SettingError as error:
-        layout.error(error)
-        st.stop()
     return experiment
 
 
 def search() -> Experiment:
     """The settings of the search; the page stops where they cannot be used."""
-    settings = {NAMES[name]: _text(name) for name in SEARCH if name in NAMES}
     view: Experiment = st.session_state.experiment
-    try:
+    settings = {"model": view.model, "seed": str(view.seed), "sample_size": "all"}
+    settings |= {NAMES[name]: _text(name) for name in SEARCH if name in NAMES}
+    with layout.stopping_at_errors():
         _check_access(view.model, settings["corpus"])
-        return public.bounded(
-            Experiment.parse(
-                {"model": view.model, "seed": str(view.seed), "sample_size": "all", **settings}
-            )
-        )
-    except SettingError as error:
-        layout.error(error)
-        st.stop()
+        return public.bounded(Experiment.parse(settings))
 
 
 def models() -> list[str]:
     """The models to compare, that of the experiment first; the page stops where one is closed."""
     view: Experiment = st.session_state.experiment
     names = [view.model, *st.session_state.get("others", [])]
-    try:
+    with layout.stopping_at_errors():
         for name in names:
             _check_access(name, view.corpus)
-    except SettingError as error:
-        layout.error(error)
-        st.stop()
     return list(dict.fromkeys(names))
 
 
 def to_query() -> dict[str, Any]:
     """The settings in the address: those that differ from the defaults."""
     view: Experiment = st.session_state.experiment
-    names = [name for name in (*SEARCH, "others") if st.session_state.get(name)]
-    values = {name: st.session_state[name] for name in names}
-    changed = {name: value for name, value in values.items() if value != SEARCH.get(name)}
+    values = {name: st.session_state.get(name) for name in (*SEARCH, "others")}
+    changed = {name: value for name, value in values.items() if value and _is_set(name)}
     return view.to_query() | changed
 
 
@@ -214,102 +247,64 @@ def _drop_refused() -> list[str]:
 
 def _check(name: str, text: str) -> None:
     """Raise SettingError where a setting in the address cannot be used."""
-    if name == "similarity" and text not in ("", *SIMILARITIES):
-        remedy = f"Choose {' or '.join(SIMILARITIES)}."
+    if name == "similarity" and text not in ("", *OPTIONS[name]):
+        remedy = f"Choose {' or '.join(OPTIONS[name])}."
         raise SettingError(f"similarity is {quote(text)}.", remedy)
     if name not in (typed.PARAMETER, "similarity"):
         own = NAMES.get(name, name)
         Experiment(**{own: parse_setting(own, text)})
 
 
-def _binding(name: str) -> Any:
-    """A setting is in the address, but for the one run whose address had a refused value."""
-    return None if name in st.session_state.dropped else "query-params"
+def _draw_groups(groups: Mapping[str, Sequence[str]], hidden: Sequence[str]) -> None:
+    """Draw groups of settings; a hidden one where it is not as by default."""
+    for group, names in groups.items():
+        with st.container(key=group):
+            for name in names if group not in hidden or _is_set(*names) else ():
+                if name == PAIR[0]:
+                    for one, column in zip(PAIR, st.columns(2), strict=True):
+                        with column:
+                            _draw(one)
+                elif name not in PAIR:
+                    _draw(name)
 
 
-def _select(label: str, name: str, known: Sequence[str], help_text: str) -> None:
-    """A list that takes other values too: the one that the setting has, or the address."""
-    value = st.session_state.get(name) or st.query_params.get(name)
-    default = str(DEFAULTS[name] or known[0])
-    st.selectbox(
-        label,
-        list(dict.fromkeys([*known, *filter(None, [value])])),
-        known.index(default),
-        key=name,
-        accept_new_options=True,
-        help=help_text,
-        bind=_binding(name),
-    )
+def _draw(name: str) -> None:
+    """Draw the widget of a setting, which is bound to the address.
 
-
-def _number(label: str, name: str, help_text: str) -> None:
-    st.number_input(
-        label, *RANGES[name], DEFAULTS[name], key=name, help=help_text, bind=_binding(name)
-    )
-
-
-def _choice(label: str, name: str, help_text: str) -> None:
-    st.segmented_control(
-        label,
-        SIMILARITIES if name == "similarity" else CHOICES[NAMES.get(name, name)],
-        default=DEFAULTS[name],
-        key=name,
-        required=True,
-        help=help_text,
-        bind=_binding(name),
-    )
-
-
-def _others() -> None:
-    known = [*public.listed("models", [*MODELS]), f"untrained:{st.session_state.model}"]
-    linked = st.session_state.get("others") or st.query_params.get_all("others")
-    st.multiselect(
-        "Compare with",
-        list(dict.fromkeys([*known, *linked])),
-        key="others",
-        accept_new_options=True,
-        max_selections=MOST_MODELS - 1,
-        help="Models of the list, or ids of the Hugging Face Hub; “untrained:” before a name "
-        "replaces its weights by random ones.",
-        bind=_binding("others"),
-    )
-
-
-def _sentence_settings() -> None:
-    help_text = "A corpus of the list, or any dataset of the Hugging Face Hub."
-    _select("Corpus", "corpus", public.listed("corpora", CORPORA), help_text)
-    _own_file("corpus")
-    left, right = st.columns(2)
-    with left:
-        _select("Sample size", "sample_size", SAMPLE_SIZES, "Sentences to draw, or all.")
-    with right:
-        help_text = "Only sentences with fewer tokens enter the answer."
-        _number("Token cutoff", "length_cutoff", help_text)
-    _select("Layer", "layer", LAYERS, "0 is the embedding output.")
-    _choice("Vector", "pooling", "[CLS], the mean over all tokens, or the pooler’s output.")
-    _choice("Length in", "unit", "The cutoff is always in tokens.")
-
-
-def _search_settings() -> None:
-    help_text = "A corpus of the list, or any dataset of the Hugging Face Hub. "
-    help_text += "Titles search for their texts, else halves of texts for the other half."
-    corpora_listed = public.listed("corpora", ["python-api", *CORPORA])
-    _select("Texts to search", "search_corpus", corpora_listed, help_text)
-    _own_file("search_corpus")
-    _choice("Vector to search by", "search_pooling", "Mean-pooled vectors are what most use.")
-    with st.container(key="similarity_settings"):
-        _choice("Similarity", "similarity", "Dot product heeds norms, cosine does not.")
+    One that was refused there is not, for one run: so it leaves the address.
+    """
+    state, (label, help_text) = st.session_state, LABELS[name]
+    binding = None if name in state.dropped else "query-params"
+    look: dict[str, Any] = {"key": name, "help": help_text, "bind": binding}
+    if name == "others":
+        known = [*public.listed("models", LISTS["model"]), f"untrained:{state.model}"]
+        known += state.get(name) or st.query_params.get_all(name)
+        look |= {"accept_new_options": True, "max_selections": MOST_MODELS - 1}
+        st.multiselect(label, list(dict.fromkeys(known)), **look)
+    elif name in LISTS:
+        known = LISTS[name]
+        if name in LISTED:
+            known = public.listed(LISTED[name], known)
+        default = known.index(str(DEFAULTS[name] or known[0]))
+        linked = filter(None, [state.get(name) or st.query_params.get(name)])
+        options = list(dict.fromkeys([*known, *linked]))
+        st.selectbox(label, options, default, accept_new_options=True, **look)
+    elif name in OPTIONS:
+        look |= {"default": DEFAULTS[name], "required": True}
+        st.segmented_control(label, OPTIONS[name], **look)
+    elif name in RANGES:
+        st.number_input(label, *RANGES[name], DEFAULTS[name], **look)
+    else:
+        st.text_input(label, **look)
+    if NAMES.get(name, name) == "corpus":
+        _own_file(name)
 
 
 def _own_file(setting: str) -> None:
     """Draw the button for a file of one's own, which becomes the value of a setting."""
-    with st.popover(
-        "Use your own file",
-        icon=":material/upload_file:",
-        width="stretch",
-        key=f"own_{setting}",
-        on_change="rerun",
-    ) as box:
+    icon, key = ":material/upload_file:", f"own_{setting}"
+    look: dict[str, Any] = {"icon": icon, "width": "stretch", "key": key, "on_change": "rerun"}
+    with st.popover("Use your own file", **look) as box:
         if box.open:
             st.file_uploader(
                 "Text, CSV, TSV, JSON, JSON lines or Parquet, also gzipped",
@@ -320,31 +315,20 @@ def _own_file(setting: str) -> None:
             )
 
 
-def _expert_settings() -> None:
-    _choice(
-        "Precision", "precision", "Exact is float32; fast is bfloat16, whose error is reported."
-    )
-    _choice("Texts are cut into", "segmentation", "Auto takes what suits the texts.")
-    help_text = "Sentences, from the start of the sample, whose vectors are measured."
-    _number("Vector sample", "probe_size", help_text)
-    for name, help_text in NAME_SETTINGS.items():
-        st.text_input(name.capitalize(), key=name, help=help_text, bind=_binding(name))
-
-
 def _take_file(setting: str) -> None:
     """Store the file that was brought, and choose it as the corpus of a setting."""
-    file = st.session_state[f"file_{setting}"]
+    state, file = st.session_state, st.session_state[f"file_{setting}"]
     if file is None:
         return
     try:
         name = uploads.store(server().root, file.name, file.getvalue())
     except ClsvizError as error:
-        st.session_state.refused = [str(error)]
-        st.session_state.pop("linked", None)
+        state.refused = [str(error)]
+        state.pop("linked", None)
         return
     others = () if setting in SEARCH else ("column", "encoding", "split")
-    st.session_state.next = {setting: name, **dict.fromkeys(others, "")}
-    st.session_state[f"own_{setting}"] = False
+    state.next = {setting: name, **dict.fromkeys(others, "")}
+    state[f"own_{setting}"] = False
 
 
 def _check_access(model: str, corpus: str) -> None:

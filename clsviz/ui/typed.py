@@ -15,7 +15,7 @@ from clsviz.results.select import kind_of, lengths, norms_of
 from clsviz.sources.models import Weights
 from clsviz.statistics.lengths import percentile
 from clsviz.ui import layout, progress
-from clsviz.ui.server import server, session
+from clsviz.ui.server import server
 
 PARAMETER: Final = "text"
 """In a link: the sentences, where the visitor chose to include them."""
@@ -24,9 +24,6 @@ MOST: Final = 20
 LONGEST: Final = 2000
 
 MOST_TOKENS: Final = 64
-
-PATIENCE_SECONDS: Final = 2.0
-"""The page waits so long; later the stars come with another redraw."""
 
 
 def recall() -> None:
@@ -57,28 +54,38 @@ def show(weights: Weights, experiment: Experiment) -> list[dict[str, Any]]:
         placeholder="Type a sentence to see its norm.",
     )
     sentences = texts()
-    if not sentences:
-        return []
-    arrays = _measure(weights, experiment, sentences)
+    arrays = measure("typed", weights, experiment, sentences) if sentences else None
     if arrays is None:
         return []
     norms = FORMS[kind_of(experiment)].from_chunks([arrays])
     columns = (
         sentences,
-        lengths(sentences, norms.n_tokens, experiment.unit),
-        norms_of(norms, experiment, weights.label),
-        norms.truncated,
+        lengths(sentences, norms.n_tokens, experiment.unit).tolist(),
+        norms_of(norms, experiment, weights.label).tolist(),
+        norms.truncated.tolist(),
     )
-    return [
-        {"sentence": sentence, "length": int(length), "norm": float(norm), "truncated": bool(cut)}
-        for sentence, length, norm, cut in zip(*columns, strict=True)
-    ]
+    names = ("sentence", "length", "norm", "truncated")
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def measure(
+    name: str, weights: Weights, experiment: Experiment, sentences: list[str], kind: str = ""
+) -> Arrays | None:
+    """The measurements of sentences, or None where they fail or are not in yet.
+
+    name: of the job, of which the session has one at a time.
+    """
+    machine, kind = server(), kind or kind_of(experiment)
+    key = experiment.precision, kind, tuple(sentences)
+    inputs = weights, experiment, kind, sentences, machine.worker
+    job: Job[Arrays] = progress.start_now(name, key, weights, measure_texts, *inputs)
+    arrays = progress.wait(job, progress.ANSWER_SECONDS)
+    progress.follow(machine.model, job, "Measuring your sentences", arrays)
+    return arrays
 
 
 def show_measured(sentences: list[dict[str, Any]], result: Result) -> None:
     """Draw a line for each sentence: its length, its norm, and how it compares."""
-    if not sentences:
-        return
     used = result.table[result.table["is_used"]]
     for own in sentences:
         words = f"{own['length']:,} {result.about['unit']}, norm {own['norm']:.5g}"
@@ -98,28 +105,3 @@ def show_tokens(anatomy: Anatomy) -> None:
     cut = f", the first of {anatomy.n_tokens:,}" if anatomy.is_cut else ""
     st.caption(f"The model reads {counted(len(pairs), 'token')}{cut}, each with its id")
     st.markdown(" ".join(badges) + rest)
-
-
-def leave_last(name: str, job: Job[Any]) -> None:
-    """Leave the session's last job of this name, so that it has one at a time."""
-    last: Job[Any] = st.session_state.get(f"last-{name}", job)
-    if last is not job and last.is_active:
-        last.leave(session())
-    st.session_state[f"last-{name}"] = job
-
-
-def _measure(weights: Weights, experiment: Experiment, sentences: list[str]) -> Arrays | None:
-    """The measurements of sentences, or None where they fail or are not in yet."""
-    shared, kind = server(), kind_of(experiment)
-    key = "typed", weights.fingerprint, experiment.precision, kind, tuple(sentences)
-    job: Job[Arrays] = shared.model.ask(
-        key,
-        lambda job: measure_texts(job, weights, experiment, kind, sentences, shared.worker),
-        session(),
-        model=weights.fingerprint,
-        is_urgent=True,
-    )
-    leave_last("typed", job)
-    arrays = progress.wait(job, PATIENCE_SECONDS)
-    progress.follow(shared.model, job, "Measuring your sentences", arrays)
-    return arrays

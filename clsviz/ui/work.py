@@ -1,7 +1,8 @@
-"""Parts that several pages take: a prepared sample, the speed of measuring, shared pictures."""
+"""Parts that several pages take: samples, measurements and answers, their cost, and pictures."""
 
 import functools
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -10,16 +11,17 @@ import streamlit as st
 
 from clsviz import figures
 from clsviz.experiment import Experiment, Precision
-from clsviz.figures import scatter
+from clsviz.figures.style import Figure
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured, Prepared, measure, prepare
-from clsviz.results.norms import norms
+from clsviz.results.norms import answer, norms
 from clsviz.results.numbers import seconds
 from clsviz.results.result import Result
-from clsviz.results.select import norms_of
+from clsviz.results.select import kind_of, norms_of
+from clsviz.sources import models
 from clsviz.sources.models import Weights
-from clsviz.ui import progress, sidebar
-from clsviz.ui.server import Server, server, session
+from clsviz.ui import layout, progress, sidebar
+from clsviz.ui.server import Server, server
 
 FEW: Final = 500
 """Fewer sentences say little about the speed."""
@@ -27,21 +29,57 @@ FEW: Final = 500
 
 def prepared(experiment: Experiment, height: int) -> Prepared:
     """The model and the sample of an experiment; the page stops until they are ready."""
-    machine = server()
-    job: Job[Prepared] = machine.fetch.ask(
-        ("prepare", sidebar.source_of(experiment)),
-        lambda job: prepare(job, experiment, machine.root),
-        session(),
-    )
+    machine, key = server(), ("prepare", sidebar.source_of(experiment))
+    preparing: Job[Prepared] = progress.start(machine.fetch, key, prepare, experiment, machine.root)
     reason = "The server looks for the model, and reads the corpus."
-    return progress.require(machine.fetch, job, "Preparing", reason, height)
+    return progress.require(machine.fetch, preparing, "Preparing", reason, height)
 
 
-def cost(weights: Weights, n_sentences: int, experiment: Experiment) -> str:
-    """About how long measuring takes, to follow other words; "" where that is not known."""
-    n_weights = count_weights(weights.folder)
-    duration = estimate(n_weights, n_sentences, experiment.precision)
-    return f", about {seconds(duration)} in all" if duration else ""
+def prepare_others(
+    job: Job[list[Prepared]], first: Prepared, others: Sequence[tuple[str, int]]
+) -> Steps:
+    """Prepare other models, each with a seed of its random weights, for the same sentences."""
+    yield
+    job.result = [
+        replace(first, weights=models.find(name, seed, job.show)) for name, seed in others
+    ]
+
+
+def measuring(prepared: Prepared, experiment: Experiment, kind: str) -> Job[Measured]:
+    """The job that measures a sample."""
+    machine, weights = server(), prepared.weights
+    key = "measure", kind, sidebar.measurement_of(experiment)
+    inputs = prepared, experiment, kind, machine.chunks, machine.worker
+    return progress.start(machine.model, key, measure, *inputs, weights=weights)
+
+
+def measured(prepared: Prepared, experiment: Experiment, reason: str, height: int) -> Measured:
+    """The norms of a sample as far as they are measured; the page stops before the first.
+
+    reason: a sentence on the wait for them, to which the cost is added.
+    """
+    job = measuring(prepared, experiment, kind_of(experiment))
+    reason += f"{cost(prepared.weights, len(prepared.sample), experiment)}."
+    measured = progress.require(server().model, job, "Measuring", reason, height)
+    n_weights = count_weights(measured.weights.folder)
+    if measured.is_complete and measured.n_new >= FEW and n_weights:
+        server().speeds[experiment.precision] = measured.n_new * n_weights / measured.seconds
+    return measured
+
+
+def answered(measured: Measured, experiment: Experiment) -> Result:
+    """The answer on norms, or the points so far; the page stops where there can be neither."""
+    machine, key = server(), (measured.key, len(measured.norms), experiment)
+    result: Result | None = None
+    if measured.is_complete:
+        inputs = measured, experiment, machine.results
+        answering: Job[Result] = progress.start(machine.analysis, ("norms", *key), answer, *inputs)
+        result = progress.wait(answering, progress.ANSWER_SECONDS)
+    with layout.stopping_at_errors():
+        result = result or points(*key, measured)
+    if measured.is_complete:
+        progress.follow(machine.analysis, answering, "Computing the answer", answering.result)
+    return result
 
 
 def store_vectors(
@@ -60,10 +98,11 @@ def store_vectors(
     job.result = True
 
 
-def note_speed(measured: Measured, precision: Precision) -> None:
-    """Note the speed of what was measured now."""
-    if measured.n_new >= FEW and (n_weights := count_weights(measured.weights.folder)):
-        server().speeds[precision] = measured.n_new * n_weights / measured.seconds
+def cost(weights: Weights, n_sentences: int, experiment: Experiment) -> str:
+    """About how long measuring takes, to follow other words; "" where that is not known."""
+    n_weights = count_weights(weights.folder)
+    duration = estimate(n_weights, n_sentences, experiment.precision)
+    return f", about {seconds(duration)} in all" if duration else ""
 
 
 def estimate(n_weights: int, n_sentences: int, precision: Precision) -> float | None:
@@ -95,16 +134,10 @@ def points(key: str, n: int, experiment: Experiment, _measured: Measured) -> Res
     return norms(partial, experiment, server().results)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def picture(key: tuple[object, ...], _result: Result) -> str:
-    """The figure of a result as JSON."""
-    figure: str = figures.DRAW[_result.kind](_result).to_json()
+@st.cache_resource(max_entries=32, show_spinner=False)
+def picture(
+    key: tuple[object, ...], _result: Result, _draw: Callable[[Result], Figure] | None = None
+) -> str:
+    """The figure of a result as JSON, or another one of it."""
+    figure: str = (_draw or figures.DRAW[_result.kind])(_result).to_json()
     return figure
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def pictures(key: tuple[object, ...], _result: Result) -> tuple[str, str]:
-    """The scatter and the strip of layers as JSON."""
-    has_layers = any(entry["r_squared"] is not None for entry in _result.details["layers"])
-    strip = scatter.strip(_result).to_json() if has_layers else ""
-    return figures.DRAW[_result.kind](_result).to_json(), strip

@@ -81,5 +81,5 @@ def test_who_redraws_too_often_waits(visit: Visit, monkeypatch: pytest.MonkeyPat
 def test_a_search_of_an_upload_is_bounded() -> None:
     shipped = Experiment(corpus="python-api", sample_size="all")
     upload = Experiment(corpus="upload-0123456789", sample_size="all")
-    most = limits.LIMITS["sample_size"].default
+    most = limits.LIMITS["sample_size"]
     assert [public.bounded(one).sample_size for one in (shipped, upload)] == ["all", most]

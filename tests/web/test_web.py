@@ -38,7 +38,7 @@ def test_an_unknown_name_is_not_remembered(client: TestClient, path: str) -> Non
 
 
 def test_the_script_is_that_of_the_installed_plotly(client: TestClient) -> None:
-    answer = client.get(web.script_address("plotly"))
+    answer = client.get(web.script("plotly")[0])
     folder = files("clsviz") / "ui" / "plotly"
     version = plotly.offline.get_plotlyjs_version()
     assert answer.content == (folder / "plotly.min.js").read_bytes()
@@ -46,7 +46,7 @@ def test_the_script_is_that_of_the_installed_plotly(client: TestClient) -> None:
     assert f"plotly.js@{version} " in (folder / "README.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("page", web.PAGES)
+@pytest.mark.parametrize("page", ["", *web.PAGES])
 @pytest.mark.parametrize("query", ["", "?layer=1"])
 def test_a_page_is_that_of_streamlit_with_our_scripts(
     client: TestClient, page: str, query: str
@@ -56,19 +56,20 @@ def test_a_page_is_that_of_streamlit_with_our_scripts(
     ours = client.get(f"/{page}{query}").text
     assert ours.startswith(begin)
     assert all(part in ours for part in end.split("</body>"))
-    assert [ours.count(web.script_address(name)) for name in web.SCRIPTS] == [1, 1]
+    assert [ours.count(web.script(name)[0]) for name in web.SCRIPTS] == [1, 1]
 
 
-@pytest.mark.parametrize("page", web.PAGES)
+@pytest.mark.parametrize("page", ["", *web.PAGES])
 def test_links_to_a_page_show_its_picture_and_its_shipped_verdict(
     client: TestClient, page: str
 ) -> None:
-    card = {key: html.escape(text) for key, text in web.cards()[page or web.PAGES[1]].items()}
+    card = {key: html.escape(text) for key, text in web.cards()[page or web.FIRST_PAGE].items()}
     first, other = client.get(f"/{page}").text, client.get(f"/{page}?layer=1").text
     for words in (f"<h2>{card['question']}</h2>", f"<h3>{card['verdict']}</h3>"):
         assert (first.count(words), other.count(words)) == (1, 0)
+    title = web.PAGES[page or web.FIRST_PAGE].title
     for text in (first, other):
-        assert f'<meta property="og:title" content="{card["title"]}">' in text
+        assert f'<meta property="og:title" content="{title}">' in text
     picture = client.get(re.findall('og:image" content="(.*?)"', other)[0])
     assert picture.headers["content-type"] == "image/png"
     assert struct.unpack(">II", picture.content[16:24]) == (1200, 630)

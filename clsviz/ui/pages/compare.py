@@ -1,7 +1,5 @@
 """Compare models: search, probe and norm of several models on the same sentences."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 import streamlit as st
@@ -17,13 +15,9 @@ from clsviz.sources import models
 from clsviz.sources import searches as searching_in
 from clsviz.sources.searches import Searches
 from clsviz.ui import cards, chart, layout, progress, share, sidebar, work
-from clsviz.ui.app import PAGES
-from clsviz.ui.server import server, session
+from clsviz.ui.server import server
 
 ROW_HEIGHT, AXIS_HEIGHT = 90, 90
-
-ANSWER_SECONDS = 2.0
-"""An answer that takes longer lets the page wait."""
 
 READING: Final = (
     "A line is a 95% interval. Right text among ten: how often a search finds it. A probe predicts "
@@ -51,14 +45,6 @@ LABELS: Final = {
 """Columns of the table."""
 
 
-def prepare_others(job: Job[list[Prepared]], first: Prepared, names: Sequence[str]) -> Steps:
-    """Prepare the other models for the same sentences."""
-    yield
-    seed = first.sample.seed
-    others = [replace(first, weights=models.find(name, seed, job.show)) for name in names[1:]]
-    job.result = [first, *others]
-
-
 def find_searches(job: Job[Searches | str], view: Experiment) -> Steps:
     """The searches of a corpus, or why there are none."""
     yield
@@ -76,14 +62,14 @@ if is_example:
     names.append(base if names[0] != base else models.UNTRAINED + base)
 height = ROW_HEIGHT * len(names) + AXIS_HEIGHT
 first = work.prepared(experiment, height)
-preparing: Job[list[Prepared]] = machine.fetch.ask(
-    ("models", first.weights.fingerprint, sidebar.source_of(experiment), *names),
-    lambda job: prepare_others(job, first, names),
-    session(),
+corpus = first.sample.corpus
+key: tuple[object, ...] = ("models", first.weights.fingerprint, sidebar.source_of(experiment))
+others = [(name, experiment.seed) for name in names[1:]]
+preparing: Job[list[Prepared]] = progress.start(
+    machine.fetch, (*key, *names), work.prepare_others, first, others
 )
-prepared = progress.require(
-    machine.fetch, preparing, "Preparing", "The server looks for the models.", height
-)
+reason = "The server looks for the models."
+prepared = [first, *progress.require(machine.fetch, preparing, "Preparing", reason, height)]
 if is_example and comparing.find(prepared, experiment, machine.results) is None:
     st.header(layout.escape(comparing.QUESTION), anchor=False)
     st.info(
@@ -97,33 +83,31 @@ if is_example and comparing.find(prepared, experiment, machine.results) is None:
         st.rerun()
     st.stop()
 
-finding: Job[Searches | str] = machine.fetch.ask(
-    ("searches of all", view.corpus, view.seed), lambda job: find_searches(job, view), session()
-)
+key = "searches of all", view.corpus, view.seed
+finding: Job[Searches | str] = progress.start(machine.fetch, key, find_searches, view)
 reason = "The server makes searches of the corpus."
 searches = progress.require(machine.fetch, finding, "Preparing", reason, height)
-found = None if isinstance(searches, str) else searches
+known = None if isinstance(searches, str) else searches
 stores = machine.chunks, machine.worker, machine.results
 fingerprints = [one.weights.fingerprint for one in prepared]
-corpus = first.sample.corpus
-sources = *fingerprints, corpus.fingerprint, found.fingerprint if found else searches
-measuring: Job[float] = machine.model.ask(
-    ("compare", *sources, view.pooling, sidebar.measurement_of(experiment)),
-    lambda job: comparing.measure_all(job, prepared, experiment, view, found, stores),
-    session(),
-    model=fingerprints[0],
-)
+sources = *fingerprints, corpus.fingerprint, known.fingerprint if known else searches, view.pooling
 n = min(len(first.sample), experiment.probe_size)
 reason = f"The server measures {counted(n)} with {counted(len(names), 'model')}"
-if found:
-    reason += f", and {counted(found.texts.table.num_rows, 'text')} of the search"
-seconds = progress.require(machine.model, measuring, "Measuring", f"{reason}.", height)
-answering: Job[Result] = machine.analysis.ask(
-    ("compare", *sources, view.pooling, experiment),
-    lambda job: comparing.answer(job, prepared, experiment, view, searches, seconds, stores),
-    session(),
+if known:
+    reason += f", and {counted(known.texts.table.num_rows, 'text')} of the search"
+key = "compare", *sources, sidebar.measurement_of(experiment)
+measuring: Job[float] = progress.start(
+    machine.model,
+    key,
+    comparing.measure_all,
+    *(prepared, experiment, view, known, stores),
+    weights=first.weights,
 )
-progress.wait(answering, ANSWER_SECONDS)
+seconds = progress.require(machine.model, measuring, "Measuring", f"{reason}.", height)
+key = "compare", *sources, experiment
+inputs = prepared, experiment, view, searches, seconds, stores
+answering: Job[Result] = progress.start(machine.analysis, key, comparing.answer, *inputs)
+progress.wait(answering, progress.ANSWER_SECONDS)
 reason = "The server fits probes, and ranks the texts."
 result = progress.require(machine.analysis, answering, "Comparing", reason, height)
 
@@ -132,7 +116,7 @@ layout.head(result)
 if is_example:
     st.caption("An example: choose models to compare with in the sidebar.")
 chart.show(
-    work.picture(("compare", *sources, view.pooling, experiment), result),
+    work.picture(key, result),
     key="models",
     alt=f"{result.question} {result.verdict}",
     height=height,
@@ -145,11 +129,10 @@ pinned = [
 ]
 share.show(
     result,
-    {**share.revisions_of(first), "search_corpus": found.texts.reading.revision if found else ""},
+    {**share.revisions_of(first), "search_corpus": known.texts.reading.revision if known else ""},
     others=() if is_example else pinned[1:],
 )
 layout.caveats(result)
 cards.show_table("All numbers as a table", result.table, LABELS, "The numbers of every model")
-sample = f"the first {counted(n)} drawn, seed {experiment.seed}"
-cards.show_method(result, first.weights, corpus, sample)
-st.page_link(PAGES / "sentence.py", label="And your sentence?", icon=":material/arrow_forward:")
+method = f"the first {counted(n)} drawn, seed {experiment.seed}"
+cards.show_method(result, first.weights, corpus, method)

@@ -1,12 +1,12 @@
 """Inside the model: the way of [CLS], the weights of every part, and what people ask about it."""
 
+from pathlib import Path
 from typing import Final
 
 import streamlit as st
 
 from clsviz import figures
 from clsviz.encoder.anatomy import Anatomy
-from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
 from clsviz.results.anatomy import (
@@ -21,13 +21,10 @@ from clsviz.results.anatomy import (
 )
 from clsviz.sources.models import Weights
 from clsviz.ui import chart, layout, progress, share, typed
-from clsviz.ui.app import PAGES
-from clsviz.ui.server import server, session
+from clsviz.ui.server import server
 
 ROW_HEIGHT, AXES_HEIGHT, HEIGHT = 34, 50, 330
 """Pixels: of a part in the picture, of the rest of it, and of both for six layers."""
-
-TRACE_SECONDS = 2.0
 
 ROLES: Final = {
     "cls": "begins every sentence",
@@ -41,45 +38,29 @@ ROLES: Final = {
 
 experiment: Experiment = st.session_state.experiment
 machine, precision = server(), experiment.precision
-
-finding: Job[Weights] = machine.fetch.ask(
-    ("find", experiment.model, experiment.seed),
-    lambda job: find(job, experiment),
-    session(),
-)
-weights = progress.require(
-    machine.fetch, finding, "Finding the model", "The server looks for the model.", HEIGHT
-)
+question = "find", experiment.model, experiment.seed
+finding: Job[Weights] = progress.start(machine.fetch, question, find, experiment)
+reason = "The server looks for the model."
+weights = progress.require(machine.fetch, finding, "Finding the model", reason, HEIGHT)
 
 text = next(iter(typed.texts()), EXAMPLE)
-dissecting: Job[Anatomy] = machine.model.ask(
-    ("anatomy", weights.fingerprint, precision, text),
-    lambda job: dissect(job, weights, precision, text, machine.worker, machine.results),
-    session(),
-    model=weights.fingerprint,
-    is_urgent=True,
+inputs = weights, precision, text, machine.worker, machine.results
+dissecting: Job[Anatomy] = progress.start_now(
+    "anatomy", (precision, text), weights, dissect, *inputs
 )
-typed.leave_last("trace", dissecting)
-progress.wait(dissecting, TRACE_SECONDS)
-parts = progress.require(
-    machine.model,
-    dissecting,
-    "Loading",
-    f"The server loads {weights.label}, and runs one sentence through it.",
-    HEIGHT,
-)
+progress.wait(dissecting, progress.ANSWER_SECONDS)
+reason = f"The server loads {weights.label}, and runs one sentence through it."
+parts = progress.require(machine.model, dissecting, "Loading", reason, HEIGHT)
 layer = parts.n_layers if experiment.layer is None else experiment.layer
-try:
+with layout.stopping_at_errors():
     numbers = hidden_state(parts, layer, weights.label)
-except ClsvizError as error:
-    layout.error(error)
-    st.stop()
 result = anatomy(parts, weights, text, experiment)
 
 layout.head(result)
 with st.container(horizontal=True, vertical_alignment="center"):
     st.markdown(f"The way of [CLS] in “{layout.escape(text)}”")
-    st.page_link(PAGES / "sentence.py", label="Try another", icon=":material/edit:")
+    other = Path(__file__).with_name("sentence.py")
+    st.page_link(other, label="Try another", icon=":material/edit:")
 typed.show_tokens(parts)
 chart.show(
     figures.DRAW[result.kind](result).to_json(),

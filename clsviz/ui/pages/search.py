@@ -13,16 +13,11 @@ from clsviz.results.numbers import counted
 from clsviz.results.result import Result
 from clsviz.results.search import Search, fix_table, fix_title, misled, misled_title
 from clsviz.results.search import result as search_result
-from clsviz.sources import corpora
 from clsviz.sources.searches import Searches
 from clsviz.ui import cards, chart, layout, progress, share, sidebar, work
-from clsviz.ui.app import PAGES
-from clsviz.ui.server import server, session
+from clsviz.ui.server import server
 
 HEIGHT = 520
-
-ANSWER_SECONDS = 2.0
-"""An answer that takes longer lets the page wait."""
 
 READING = (
     "Exposure is how often texts of a fifth are among the first ten, over how often they are "
@@ -80,46 +75,35 @@ def choose_columns(corpus: str) -> None:
     state[f"columns-{corpus}"] = state.search_column or "", state.search_titles or ""
 
 
-def forget_columns(corpus: str) -> None:
-    """Take the likeliest columns again."""
-    st.session_state.pop(f"columns-{corpus}")
-
-
 def show_reading(searches: Searches, corpus: str) -> None:
     """How a file of one's own was read; other columns are a click away."""
-    reading = searches.texts.reading
-    if not corpora.is_file(corpus) or st.session_state.get("dismissed") == corpus:
-        return
+    reading, titles = searches.texts.reading, searches.titles
+    names = list(dict.fromkeys(filter(None, [reading.column, titles, *reading.columns])))
     with st.container(border=True):
         st.markdown(f"**How {layout.escape(searches.texts.label)} are searched**")
-        names = list(
-            dict.fromkeys([*filter(None, [reading.column, searches.titles]), *reading.columns])
-        )
-        if len(names) > 1:
-            first, second = st.columns(2)
-            for column, label, key, name in (
-                (first, "Column that searches", "search_titles", searches.titles),
-                (second, "Column that is searched", "search_column", reading.column),
-            ):
-                column.selectbox(
-                    label,
-                    names,
-                    names.index(name) if name else None,
-                    key=key,
-                    placeholder="none: halves of texts search",
-                    on_change=choose_columns,
-                    args=(corpus,),
-                )
-        n = range(min(cards.N_FIRST, len(searches.right)))
-        texts = searches.texts.table["sentence"]
+        for place, label, key, name in zip(
+            st.columns(2) if len(names) > 1 else (),
+            ("Column that searches", "Column that is searched"),
+            ("search_titles", "search_column"),
+            (titles, reading.column),
+            strict=False,
+        ):
+            place.selectbox(
+                label,
+                names,
+                names.index(name) if name else None,
+                key=key,
+                placeholder="none: halves of texts search",
+                on_change=choose_columns,
+                args=(corpus,),
+            )
+        texts, queries = (some.table["sentence"] for some in (searches.texts, searches.queries))
+        n = min(cards.N_FIRST, len(searches.right))
         pairs = {
-            "Query": [searches.queries.table["sentence"][place].as_py() for place in n],
-            "Right text": [texts[int(searches.right[place][0])].as_py() for place in n],
+            "Query": queries[:n].to_pylist(),
+            "Right text": [texts[int(right[0])].as_py() for right in searches.right[:n]],
         }
-        st.dataframe(pairs, hide_index=True, height=180, alt="The first searches of the file")
-        if st.button("Dismiss", icon=":material/close:"):
-            st.session_state.dismissed = corpus
-            st.rerun()
+        cards.show_first(pairs, "The first searches of the file", corpus)
 
 
 machine = server()
@@ -128,37 +112,30 @@ column, titles = st.session_state.get(f"columns-{view.corpus}", ("", ""))
 view = replace(view, column=column)
 search = Search(titles=titles, similarity=st.session_state.similarity)
 
-planning: Job[Plan] = machine.fetch.ask(
-    ("searches", view, titles),
-    lambda job: plan(job, view, machine.root, titles),
-    session(),
-)
+question = "searches", view, titles
+planning: Job[Plan] = progress.start(machine.fetch, question, plan, view, machine.root, titles)
 if planning.error and (column or titles):
-    st.button("Take the likeliest columns", on_click=forget_columns, args=(view.corpus,))
+    forget, name = st.session_state.pop, f"columns-{view.corpus}"
+    st.button("Take the likeliest columns", on_click=forget, args=(name,))
 reason = "The server looks for the model, and makes searches of the corpus."
 planned = progress.require(machine.fetch, planning, "Preparing", reason, HEIGHT)
 weights, searches = planned.weights, planned.searches
 n_texts, n_searches = searches.texts.table.num_rows, len(searches.right)
-show_reading(searches, view.corpus)
+if cards.is_new_file(view.corpus):
+    show_reading(searches, view.corpus)
 
 key = key_of(searches, weights.fingerprint, view, search.length_power)
 if machine.results.find(key, Rankings) is None:
-    storing: Job[bool] = machine.model.ask(
-        ("vectors", *key),
-        lambda job: store(job, planned, view),
-        session(),
-        model=weights.fingerprint,
+    storing: Job[bool] = progress.start(
+        machine.model, ("vectors", *key), store, planned, view, weights=weights
     )
-    cost = work.cost(weights, n_texts + n_searches, view)
     reason = f"The server loads {weights.label}, and measures {counted(n_texts, 'text')} and "
-    reason += f"{n_searches:,} queries{cost}."
+    reason += f"{n_searches:,} queries{work.cost(weights, n_texts + n_searches, view)}."
     progress.require(machine.model, storing, "Measuring", reason, HEIGHT)
-answering: Job[Result] = machine.analysis.ask(
-    ("search", key, search),
-    lambda job: answer(job, planned, view, search),
-    session(),
+answering: Job[Result] = progress.start(
+    machine.analysis, ("search", key, search), answer, planned, view, search
 )
-progress.wait(answering, ANSWER_SECONDS)
+progress.wait(answering, progress.ANSWER_SECONDS)
 reason = f"The server ranks {counted(n_texts, 'text')} by every way to search."
 result = progress.require(machine.analysis, answering, "Searching", reason, HEIGHT)
 
@@ -187,8 +164,5 @@ with st.expander(layout.escape(misled_title(rows)), key="misled", on_change="rer
             table, hide_index=True, alt="The searches that length misled most", column_config=WIDTHS
         )
 cards.show_table("All searches as a table", result.table, LABELS, "Every search", WIDTHS)
-sample = f"{counted(n_texts, 'text')}, {n_searches:,} queries, seed {view.seed}"
-cards.show_method(result, weights, searches.texts, sample)
-st.page_link(
-    PAGES / "compare.py", label="Is another model better?", icon=":material/arrow_forward:"
-)
+method = f"{counted(n_texts, 'text')}, {n_searches:,} queries, seed {view.seed}"
+cards.show_method(result, weights, searches.texts, method)

@@ -6,17 +6,15 @@ from functools import partial
 
 import streamlit as st
 
-from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured, Prepared, measure
 from clsviz.results.numbers import counted
 from clsviz.results.probes import SEEDS, UNCHECKED, Checks, Readings, check, find, findings, read
 from clsviz.results.probes import probes as probes_result
-from clsviz.sources import models
+from clsviz.sources.models import UNTRAINED
 from clsviz.ui import cards, chart, layout, progress, share, sidebar, work
-from clsviz.ui.app import PAGES
-from clsviz.ui.server import server, session
+from clsviz.ui.server import server
 
 HEIGHT = 440
 
@@ -51,28 +49,22 @@ def fit(job: Job[Numbers], prepared: Prepared, view: Experiment) -> Steps:
     yield from read(job, part.result, view, machine.results)
 
 
-def prepare_random(job: Job[list[Prepared]], prepared: Prepared, model: str) -> Steps:
-    """Prepare the same architecture with random weights of every seed."""
-    name = models.UNTRAINED + model.removeprefix(models.UNTRAINED)
-    yield
-    job.result = [replace(prepared, weights=models.find(name, seed, job.show)) for seed in SEEDS]
-
-
 def read_random(job: Job[list[Readings]], random: Sequence[Prepared], view: Experiment) -> Steps:
     """Measure with random weights of every seed, and fit probes."""
-    readings = []
-    for number, prepared in enumerate(random):
+    readings: list[Readings] = []
+    for prepared in random:
         n = min(len(prepared.sample), view.probe_size)
+        done, total = len(readings) * n, len(random) * n
         job.model = prepared.weights.fingerprint
         stored = find(prepared, view, machine.results)
         if stored is None:
             storing: Job[bool] = Job()
             for _ in work.store_vectors(storing, prepared, view, machine):
-                job.show(number * n + storing.done, len(random) * n, "sentences")
+                job.show(done + storing.done, total, "sentences")
                 yield
             fitting: Job[Numbers] = Job()
             for _ in fit(fitting, prepared, view):
-                job.show(number * n + n, len(random) * n, "sentences")
+                job.show(done + n, total, "sentences")
                 yield
             stored = fitting.result
         assert stored is not None  # it has taken its last step
@@ -87,51 +79,43 @@ weights, corpus = prepared.weights, prepared.sample.corpus
 n_vectors = min(len(prepared.sample), experiment.probe_size)
 sources = weights.fingerprint, corpus.fingerprint
 
-try:
+with layout.stopping_at_errors():
     check(experiment)
     numbers = find(prepared, experiment, machine.results)
-except SettingError as error:
-    layout.error(error)
-    st.stop()
 if numbers is None or numbers[1] is UNCHECKED:
-    storing: Job[bool] = machine.model.ask(
-        ("vectors", *sources, sidebar.measurement_of(experiment)),
-        lambda job: work.store_vectors(job, prepared, experiment, machine),
-        session(),
-        model=weights.fingerprint,
-    )
-    if progress.wait(storing, progress.PATIENCE_SECONDS):
-        fitting: Job[Numbers] = machine.analysis.ask(
-            ("probes", *sources, experiment),
-            lambda job: fit(job, prepared, experiment),
-            session(),
-        )
-        fitted = progress.wait(fitting, progress.PATIENCE_SECONDS)
-        progress.follow(machine.analysis, fitting, "Fitting probes", fitted)
+    key = "vectors", *sources, sidebar.measurement_of(experiment)
+    inputs = prepared, experiment, machine
+    queue, what = machine.model, "Measuring"
+    job = progress.start(queue, key, work.store_vectors, *inputs, weights=weights)
+    reason = f"The server loads {weights.label}, and measures the vectors of "
+    reason += f"{counted(n_vectors)}{work.cost(weights, n_vectors, experiment)}."
+    if progress.wait(job):
+        queue, what, reason = machine.analysis, "Fitting probes", "The server fits probes."
+        job = progress.start(queue, ("probes", *sources, experiment), fit, prepared, experiment)
+        fitted: Numbers | None = progress.wait(job)
+        progress.follow(queue, job, what, fitted)
         numbers = fitted or numbers
-        if numbers is None:
-            progress.stop(machine.analysis, fitting, "The server fits probes.", HEIGHT)
     else:
-        progress.follow(machine.model, storing, "Measuring", None)
-        if numbers is None:
-            reason = f"The server loads {weights.label}, and measures the vectors of "
-            reason += f"{counted(n_vectors)}{work.cost(weights, n_vectors, experiment)}."
-            progress.stop(machine.model, storing, reason, HEIGHT)
+        progress.follow(queue, job, what, None)
+    if numbers is None:
+        progress.stop(queue, job, reason, HEIGHT)
 
-preparing: Job[list[Prepared]] = machine.fetch.ask(
+name = UNTRAINED + experiment.model.removeprefix(UNTRAINED)
+preparing: Job[list[Prepared]] = progress.start(
+    machine.fetch,
     ("random", *sources, sidebar.source_of(experiment)),
-    lambda job: prepare_random(job, prepared, experiment.model),
-    session(),
+    work.prepare_others,
+    prepared,
+    [(name, seed) for seed in SEEDS],
 )
-untrained = progress.wait(preparing, progress.PATIENCE_SECONDS) or []
+untrained = progress.wait(preparing) or []
 view = replace(experiment, layer=None, pooling="cls")
 stored = list(filter(None, (find(one, view, machine.results) for one in untrained)))
 random = [readings for readings, _ in stored] if len(stored) == len(SEEDS) else []
-if not random and untrained and st.session_state.get("random") == (sources, view):
-    reading: Job[list[Readings]] = machine.model.ask(
-        ("random", *sources, view),
-        lambda job: read_random(job, untrained, view),
-        session(),
+is_measured = st.session_state.get("random") == (sources, view)
+if not random and untrained and is_measured:
+    reading: Job[list[Readings]] = progress.start(
+        machine.model, ("random", *sources, view), read_random, untrained, view
     )
     random = progress.wait(reading, 0) or []
     progress.follow(machine.model, reading, "Measuring random weights", reading.result)
@@ -139,6 +123,7 @@ if not random and untrained and st.session_state.get("random") == (sources, view
 result = probes_result(prepared, numbers, experiment, random)
 cards.show_reading(corpus, experiment)
 layout.head(result)
+names = zip(result.table["layer"], result.table["vector"], strict=True)
 chart.show(
     work.picture((*sources, experiment, numbers[1] is UNCHECKED, bool(random)), result),
     key="probes",
@@ -147,10 +132,7 @@ chart.show(
     table="-".join(sources),
     on_pick=partial(
         sidebar.take_layer,
-        [
-            str(layer) if vector == "cls" else vector
-            for layer, vector in zip(result.table["layer"], result.table["vector"], strict=True)
-        ],
+        [str(layer) if vector == "cls" else vector for layer, vector in names],
     ),
 )
 st.caption(READING)
@@ -167,15 +149,10 @@ if not random:
             f"weights of {len(SEEDS)} seeds, adds a band to the picture"
             f"{work.cost(weights, n, experiment)}; then it is stored."
         )
-        if st.button(
-            "Measure",
-            key="measure-random",
-            icon=":material/play_arrow:",
-            disabled=st.session_state.get("random") == (sources, view),
-        ):
+        icon = ":material/play_arrow:"
+        if st.button("Measure", key="measure-random", icon=icon, disabled=is_measured):
             st.session_state.random = sources, view
             st.rerun()
 cards.show_table("All vectors as a table", result.table, LABELS, "The errors of every vector")
-sample = f"the first {counted(n_vectors)} drawn, seed {experiment.seed}"
-cards.show_method(result, weights, corpus, sample)
-st.page_link(PAGES / "search.py", label="Does it matter?", icon=":material/arrow_forward:")
+method = f"the first {counted(n_vectors)} drawn, seed {experiment.seed}"
+cards.show_method(result, weights, corpus, method)
