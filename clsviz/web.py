@@ -121,9 +121,13 @@ def script(name: str) -> tuple[str, bytes]:
 
 @functools.cache
 def shell() -> str:
-    """Streamlit's page, which also loads our scripts at once."""
+    """Streamlit's page, which also loads our scripts at once.
+
+    It says where the server is: from a page's own path Streamlit would look below that first.
+    """
     page = (files("streamlit") / "static" / "index.html").read_text("utf-8")
     ours = (
+        '<script>window.__streamlit = { BACKEND_BASE_URL: new URL(".", location).href }</script>'
         f'<link rel="preload" as="script" href="{script("plotly")[0]}">'
         f'<script type="module" src="{script("chart")[0]}"></script>'
     )
