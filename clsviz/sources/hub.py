@@ -116,8 +116,13 @@ def watching(patience: float, check: Callable[[], None]) -> Iterator[Callable[[]
 
 
 @contextlib.contextmanager
-def reporting(name: str, kind: Kind, revision: str = "") -> Iterator[None]:
-    """Raises each failure of the Hub's clients as an error that users can read."""
+def reporting(
+    name: str, kind: Kind, revision: str = "", is_lenient: bool = False
+) -> Iterator[None]:
+    """Raises each failure of the Hub's clients as an error that users can read.
+
+    is_lenient: failures that are neither the Hub's nor the network's end the block in silence.
+    """
     from huggingface_hub.utils import disable_progress_bars  # type: ignore[attr-defined]
 
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # what matters is raised as well
@@ -127,14 +132,14 @@ def reporting(name: str, kind: Kind, revision: str = "") -> Iterator[None]:
     except (ClsvizError, Cancelled):
         raise
     except Exception as error:
-        raise failure(error, name, kind, revision) or unreachable(error, name) from error
+        if known := failure(error, name, kind, revision, is_lenient):
+            raise known from error
 
 
-def failure(error: BaseException, name: str, kind: Kind, revision: str = "") -> Exception | None:
-    """The error that users read for the first cause that is known; None where none is.
-
-    Classes are compared by name, since importing the libraries that have them takes seconds.
-    """
+def failure(
+    error: BaseException, name: str, kind: Kind, revision: str, is_lenient: bool
+) -> Exception | None:
+    """The error that users read for the first cause that is known by the name of its class."""
     causes = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) and cause not in causes:
         causes.append(cause)
@@ -167,12 +172,11 @@ def failure(error: BaseException, name: str, kind: Kind, revision: str = "") -> 
         if names & {"TimeoutError", "TimeoutException"}:
             return HubError(f"The Hugging Face Hub does not answer for {name}.", "Try again later.")
         if names & {"ConnectionError", "TransportError", "ClientError"}:
-            return unreachable(cause, name)
-    return None
-
-
-def unreachable(cause: BaseException, name: str) -> HubError:
-    """The error where the network fails, or something other than the Hub answers."""
+            break
+    else:  # something other than the Hub answers
+        if is_lenient:
+            return None
+        cause = error
     return HubError(
         f"The Hugging Face Hub cannot be reached for {name} ({type(cause).__name__}).",
         "Check the network and try again; what is on this machine works without it.",

@@ -114,26 +114,20 @@ def draw(
     parts = (state.configuration, state.split, state.column)
     fingerprint = digest(state.repository, state.commit, *parts, state.segmentation, *recipe[1:])
     label = DATASETS[name].label if name in DATASETS else name
-    reading = reading_of(state, len(table), experiment)
+    caveats = caveats_of(state.doubts)
+    if state.split.startswith("partial-"):
+        caveats.append("The Hub has converted only the first part of this split to Parquet.")
+    if experiment.sample_size != "all" and len(table) < size:
+        caveats.append(f"The split holds only {len(table):,} sentences: all are in the sample.")
+    others = tuple(column for column in state.columns if column != state.column)
+    n_texts, how = state.doubts["texts"], state.segmentation
+    reading = Reading(state.column, "", how, n_texts, others, tuple(caveats), state.commit)
     return Corpus(experiment.corpus, label, fingerprint, table.slice(0, size), reading)
 
 
 def digest(*parts: object) -> str:
     """Digest of names and numbers: 32 hexadecimal digits."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
-
-
-def reading_of(state: State, n_sentences: int, experiment: Experiment) -> Reading:
-    """The account of a copy, with a caveat for each kind of what is left out."""
-    caveats = caveats_of(state.doubts)
-    if state.split.startswith("partial-"):
-        caveats.append("The Hub has converted only the first part of this split to Parquet.")
-    if experiment.sample_size != "all" and n_sentences < experiment.sample_size:
-        caveats.append(f"The split holds only {n_sentences:,} sentences: all are in the sample.")
-    others = tuple(column for column in state.columns if column != state.column)
-    n_texts = state.doubts["texts"]
-    read = state.column, "", state.segmentation, n_texts, others, tuple(caveats), state.commit
-    return Reading(*read)
 
 
 def stored_rounds(folder: Path) -> tuple[pa.Table, State | None]:
@@ -165,14 +159,9 @@ def read_rounds(
         footers = files.footers(sorted({part.path for part in window}))
         if not state.column:
             state = choose_column(state, footers, experiment)
-        parts = {
-            part: row_groups.groups_of(part, footers.get(part.path), state.column, seed)
-            for part in window
-        }
-        unread |= {part.path for part, groups in parts.items() if groups is None}
+        order, lacking = row_groups.deal(window, footers, state.column, [seed, number])
+        unread |= lacking
         state = dataclasses.replace(state, doubts=state.doubts | {"unread_files": len(unread)})
-        readable = [groups for groups in parts.values() if groups is not None]
-        order = row_groups.spread(readable, np.random.RandomState([seed, number]))
         for groups in row_groups.rounds(order, limits):
             n_rounds += 1
             if n_rounds > state.n_rounds:
@@ -290,23 +279,18 @@ def declared(
 
     address = f"hf://datasets/{repository.name}"  # a mere name may open a folder of this machine
     commit = repository.commit
-    with hub.watching(limits.patience, lambda: progress(0, 1, "files")):
+    builder = None
+    with (
+        hub.reporting(repository.name, "dataset", is_lenient=True),
+        hub.watching(limits.patience, lambda: progress(0, 1, "files")),
+    ):
         try:
-            try:
-                builder = datasets.load_dataset_builder(
-                    address, configuration or None, revision=commit
-                )
-            except ValueError:  # several configurations, or the card makes no sense
-                names = datasets.get_dataset_config_names(address, revision=commit)
-                choose(repository.name, "configuration", configuration, names, [])
-                raise
-        except SettingError:
+            builder = datasets.load_dataset_builder(address, configuration or None, revision=commit)
+        except ValueError:  # several configurations, or the card makes no sense
+            names = datasets.get_dataset_config_names(address, revision=commit)
+            choose(repository.name, "configuration", configuration, names, [])
             raise
-        except Exception as error:
-            if known := hub.failure(error, repository.name, "dataset"):
-                raise known from error
-            return None
-    if builder.name != "parquet":
+    if builder is None or builder.name != "parquet":
         return None
     splits = {
         str(split): sorted(address.partition(f"@{commit}/")[2] for address in addresses)

@@ -4,7 +4,7 @@ A row group is the part of a Parquet file of which one column can be read alone.
 """
 
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -77,21 +77,35 @@ def windows(sizes: dict[str, int], seed: int, files_at_once: int) -> Iterator[li
         yield [parts[index] for index in order[start : start + files_at_once]]
 
 
-def groups_of(
-    part: Part, footer: pq.FileMetaData | None, column: str, seed: int
-) -> list[RowGroup] | None:
-    """The row groups of a part of a file; None where it has no such column of text."""
-    leaf = text_leaves(footer).get(column) if footer else None
-    if footer is None or leaf is None:
-        return None
-    # Groups are dealt at random, since a file may be sorted.
-    order = np.random.RandomState([seed, footer.num_row_groups]).permutation(footer.num_row_groups)
-    groups = []
-    for number in order[part.number :: part.n_parts].tolist():
-        about = footer.row_group(number)
-        n_bytes = about.column(leaf).total_uncompressed_size
-        groups.append(RowGroup(part.path, number, about.num_rows, n_bytes))
-    return groups
+def deal(
+    window: Sequence[Part], footers: Mapping[str, pq.FileMetaData], column: str, seed: Sequence[int]
+) -> tuple[list[RowGroup], set[str]]:
+    """The row groups of parts in random order, and the files without such a column of text.
+
+    footers: of the files that can be read. Every beginning has about the same share of each part:
+    its n row groups get n places that are evenly spaced from 0 to 1 and shifted at random, so that
+    all are equally likely to come early, and differences between files even out.
+    """
+    random = np.random.RandomState(seed)
+    groups: list[RowGroup] = []
+    places: list[float] = []
+    unread: set[str] = set()
+    for part in window:
+        footer = footers.get(part.path)
+        leaf = text_leaves(footer).get(column) if footer else None
+        if footer is None or leaf is None:
+            unread.add(part.path)
+            continue
+        n = footer.num_row_groups
+        order = np.random.RandomState([seed[0], n]).permutation(n)  # a file may be sorted
+        numbers = order[part.number :: part.n_parts].tolist()
+        for number in numbers:
+            about = footer.row_group(number)
+            n_bytes = about.column(leaf).total_uncompressed_size
+            groups.append(RowGroup(part.path, number, about.num_rows, n_bytes))
+        spaced = random.permutation(len(numbers)) + random.random_sample()
+        places += (spaced / len(numbers)).tolist()
+    return [groups[index] for index in np.argsort(places, kind="stable")], unread
 
 
 def text_leaves(footer: pq.FileMetaData) -> dict[str, int]:
@@ -102,26 +116,14 @@ def text_leaves(footer: pq.FileMetaData) -> dict[str, int]:
     return {path: leaf for leaf, path in enumerate(paths) if path in texts}
 
 
-def spread(parts: Sequence[list[RowGroup]], random: np.random.RandomState) -> list[RowGroup]:
-    """All row groups in random order; every beginning has about the same share of each part.
-
-    The n row groups of a part get n places that are evenly spaced from 0 to 1 and shifted at
-    random: all are equally likely to come early, and differences between files even out.
-    """
-    places = [np.empty(0)]
-    for part in parts:
-        places.append((random.permutation(len(part)) + random.random_sample()) / len(part))
-    groups = [group for part in parts for group in part]
-    return [groups[index] for index in np.argsort(np.concatenate(places), kind="stable")]
-
-
 def rounds(groups: Iterable[RowGroup], limits: Limits) -> Iterator[list[RowGroup]]:
     """Consecutive row groups, as many at a time as fill a round."""
     picked: list[RowGroup] = []
     for group in groups:
         picked.append(group)
-        is_full = sum(group.n_rows for group in picked) >= limits.round_rows
-        if is_full or sum(group.n_bytes for group in picked) >= limits.round_bytes:
+        n_rows = sum(group.n_rows for group in picked)
+        n_bytes = sum(group.n_bytes for group in picked)
+        if n_rows >= limits.round_rows or n_bytes >= limits.round_bytes:
             yield picked
             picked = []
     if picked:

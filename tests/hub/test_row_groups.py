@@ -18,8 +18,7 @@ def order(seed: int, files_at_once: int) -> list[RowGroup]:
     """All row groups of the files in the order of a seed."""
     groups: list[RowGroup] = []
     for number, window in enumerate(row_groups.windows(ROWS, seed, files_at_once)):
-        parts = [row_groups.groups_of(part, FOOTERS[part.path], "text", seed) for part in window]
-        groups += row_groups.spread(parts, np.random.RandomState([seed, number]))
+        groups += row_groups.deal(window, FOOTERS, "text", [seed, number])[0]
     return groups
 
 
@@ -50,8 +49,10 @@ def test_beginnings_have_the_same_share_of_each_file() -> None:
             assert abs(sum(group.path == path for group in first) - rows / 40) <= 1.5
 
 
-def test_nothing_is_spread_to_nothing() -> None:
-    assert row_groups.spread([[], []], np.random.RandomState(0)) == []
+def test_files_that_cannot_be_read_are_named() -> None:
+    window = [row_groups.Part("0.parquet"), row_groups.Part("damaged.parquet")]
+    assert row_groups.deal(window, FOOTERS, "text", [0, 0])[1] == {"damaged.parquet"}
+    assert row_groups.deal(window, {}, "text", [0, 0]) == ([], {part.path for part in window})
 
 
 def test_rounds_end_when_they_are_full() -> None:
