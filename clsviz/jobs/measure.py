@@ -72,14 +72,10 @@ def measure(
     weights, sample = prepared.weights, prepared.sample
     if kind == "vectors":
         sample = replace(sample, order=sample.order[: experiment.probe_size])
-    key = key_of(prepared, experiment, kind)
-    total = len(sample)
-    measured = chunks.read(key, total)
-    slices: list[Arrays] = []
-    done = sum(map(n_sentences, measured))
-    n_stored, published = done, 0
-    size = FIRST_SLICE
-    seconds = 0.0
+    key, total = key_of(prepared, experiment, kind), len(sample)
+    measured, slices = chunks.read(key, total), list[Arrays]()
+    n_stored = merged = done = sum(map(n_sentences, measured))
+    size, seconds, published = FIRST_SLICE, 0.0, 0
     job.show(done, total, "sentences")
     if done < total:
         runner.load(weights, experiment.precision)
@@ -87,9 +83,11 @@ def measure(
         job.show(done, total, "sentences")
         if done and (done >= GROWTH * published or done == total):
             norms = FORMS[kind].from_chunks([*measured, *slices])
-            n_new = done - n_stored
-            means = _means(chunks, key.replace(kind, "means", 1), total) if done == total else None
-            job.result = Measured(key, weights, sample, norms, n_new, seconds, done == total, means)
+            stored = chunks.read(key.replace(kind, "means", 1), total) if done == total else []
+            has_means = sum(map(n_sentences, stored)) == done
+            means = Means.from_chunks(stored) if has_means else None
+            counts = done - n_stored, seconds, done == total
+            job.result = Measured(key, weights, sample, norms, *counts, means)
             published = done
         if done == total:
             return
@@ -104,22 +102,14 @@ def measure(
         slices.append(arrays)
         done += len(sentences)
         if len(slices) == MERGED:
-            begin = done - sum(map(n_sentences, slices))
-            measured.append(chunks.merge(key, begin, slices))
-            slices = []
+            measured.append(chunks.merge(key, merged, slices))
+            slices, merged = [], done
 
 
 def key_of(prepared: Prepared, experiment: Experiment, kind: Kind) -> str:
     """The name under which a measurement of a sample, large or small, is stored."""
     weights, sample = prepared.weights.fingerprint, prepared.sample
     return f"{kind}-{weights}-{sample.corpus.fingerprint}-{sample.seed}-{experiment.precision}"
-
-
-def _means(chunks: Chunks, key: str, n: int) -> Means | None:
-    """The norms of means of n sentences, None where they are not all stored."""
-    stored = chunks.read(key, n)
-    is_complete = sum(map(n_sentences, stored)) == n
-    return Means.from_chunks(stored) if is_complete else None
 
 
 def measure_texts(

@@ -2,6 +2,7 @@
 
 import hashlib
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +17,7 @@ from clsviz.experiment import Experiment
 from clsviz.jobs.search import Indexed
 from clsviz.sources import corpora, searches, text_files
 from clsviz.sources.corpora import Corpus
-from clsviz.sources.searches import Searches, id_of
+from clsviz.sources.searches import Searches, fold, id_of
 from clsviz.statistics.ranking import Floats32
 
 SAVE: Final = "Save a list of numbers a row, as pandas does: frame.to_parquet(“vectors.parquet”)."
@@ -62,16 +63,7 @@ def read(path: Path, text: str = "text", ids: str = "id") -> OwnVectors:
     """
     text_files.check_file(path)
     name = quote(path.name)
-    if path.suffix not in (".parquet", ".npz"):
-        reason = f"{name} holds no vectors: they are read from .parquet and .npz."
-        if path.suffix in (".csv", ".tsv"):
-            reason = f"Column vector of {name} holds text, not numbers."
-        raise CorpusError(reason, SAVE)
-    try:
-        columns = _parquet(path) if path.suffix == ".parquet" else _npz(path)
-    except (pa.ArrowException, ValueError, OSError, zipfile.BadZipFile) as error:
-        cause = quote(str(error).partition("\n")[0])
-        raise CorpusError(f"{name} cannot be read ({cause}).", "Write it again.") from None
+    columns = _columns(path, name)
     for needed in (text, "vector"):
         if needed not in columns:
             has = " and ".join(map(quote, columns)) or "nothing"
@@ -82,24 +74,28 @@ def read(path: Path, text: str = "text", ids: str = "id") -> OwnVectors:
     if len(texts) != len(vectors):
         reason = f"{name} has {len(texts):,} texts and {len(vectors):,} vectors."
         raise CorpusError(reason, "Give a vector for each text.")
-    blank = next((row for row, value in enumerate(texts, 1) if not value.strip()), None)
-    if blank is not None:
-        raise CorpusError(f"Row {blank:,} of {name} has no text.", "Leave it out.")
-    cells = columns.get(ids, ())
-    keys = [(id_of(str(cell)),) if ids == "id" else _ids(cell) for cell in cells]
+    for row, value in enumerate(texts, 1):
+        if not value.strip():
+            raise CorpusError(f"Row {row:,} of {name} has no text.", "Leave it out.")
+    keys = [(id_of(str(cell)),) if ids == "id" else _ids(cell) for cell in columns.get(ids, ())]
     return OwnVectors(path.name, texts, vectors, tuple(keys))
 
 
-def _parquet(path: Path) -> dict[str, Any]:
-    with pq.ParquetFile(path) as file:
-        table = file.read()
-    return {name: table[name].to_pylist() for name in table.column_names}
-
-
-def _npz(path: Path) -> dict[str, Any]:
-    """Arrays by name; those of Python objects, which may run code, are an error."""
-    with np.load(path, allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files}
+def _columns(path: Path, name: str) -> Mapping[str, Any]:
+    try:
+        if path.suffix == ".parquet":
+            with pq.ParquetFile(path) as file:
+                columns: dict[str, Any] = file.read().to_pydict()
+                return columns
+        if path.suffix == ".npz":
+            with np.load(path, allow_pickle=False) as arrays:  # Python objects may run code
+                return {column: np.atleast_1d(arrays[column]) for column in arrays}
+    except (pa.ArrowException, ValueError, OSError, zipfile.BadZipFile) as error:
+        cause = quote(str(error).partition("\n")[0])
+        raise CorpusError(f"{name} cannot be read ({cause}).", "Write it again.") from None
+    if path.suffix in (".csv", ".tsv"):
+        raise CorpusError(f"Column vector of {name} holds text, not numbers.", SAVE)
+    raise CorpusError(f"{name} holds no vectors: they are read from .parquet and .npz.", SAVE)
 
 
 def _vectors(values: Any, name: str) -> Floats32:
@@ -109,16 +105,14 @@ def _vectors(values: Any, name: str) -> Floats32:
     try:
         with np.errstate(over="ignore"):
             vectors = np.asarray(values, np.float64).astype(np.float32)
+            sizes = np.linalg.norm(vectors, axis=-1)
     except (ValueError, TypeError):
         reason = f"Vectors of {name} are missing, or of several widths."
         raise CorpusError(reason, "Give each row as many numbers.") from None
     if vectors.ndim != 2 or not 0 < vectors.shape[1] <= MOST_DIMENSIONS:
         shape = " × ".join(f"{size:,}" for size in vectors.shape)
         raise CorpusError(f"Column vector of {name} has the shape {shape}.", SAVE)
-    with np.errstate(over="ignore"):
-        is_finite = np.isfinite(np.linalg.norm(vectors, axis=1))
-    if not is_finite.all():
-        row = int(np.flatnonzero(~is_finite)[0]) + 1
+    for row in np.flatnonzero(~np.isfinite(sizes))[:1] + 1:
         reason = f"The vector in row {row:,} of {name} is not finite in float32."
         raise CorpusError(reason, "Leave it out.")
     return vectors
@@ -127,8 +121,8 @@ def _vectors(values: Any, name: str) -> Floats32:
 def _ids(value: Any) -> tuple[str, ...]:
     """The ids in a cell: a list, a number, or a text that separates them by spaces."""
     if isinstance(value, str):
-        return tuple(map(id_of, value.split()))
-    several = value if isinstance(value, (list, np.ndarray)) else [value]
+        value = value.split()
+    several = value if isinstance(value, list | np.ndarray) else [value]
     return tuple(id_of(str(one)) for one in several if one is not None)
 
 
@@ -146,14 +140,12 @@ def searches_of(
     if not queries.ids:
         reason = f"{quote(queries.name)} has no column “ids”."
         raise CorpusError(reason, "Add one with the ids of the texts that are right.")
-    rows = [(str(row),) for row in range(len(texts.texts))]
-    keys = [own[0] if own else "" for own in texts.ids or rows]
+    keys = [ids[0] for ids in texts.ids] or list(map(str, range(len(texts.texts))))
     named = queries.texts, queries.ids
     searched = searches.of_keys(texts.corpus, keys, *named, experiment, queries.name)
-    first: dict[str, int] = {}
-    for row, query in enumerate(queries.texts):
-        first.setdefault(searches.fold(query), row)
-    asked = searched.queries.table["sentence"].to_pylist()
-    vectors = queries.vectors[[first[searches.fold(query)] for query in asked]]
+    row_of = {fold(query): row for row, query in reversed(list(enumerate(queries.texts)))}
+    asking = searched.queries.table["sentence"].to_pylist()
+    rows = [row_of[fold(query)] for query in asking]  # equal queries have the first one's vector
     own, lengths = texts.vectors[searched.rows], texts.n_words[searched.rows]
-    return searched, Indexed(own, vectors, lengths, np.zeros(len(own), np.bool_))
+    is_cut = np.zeros(len(own), np.bool_)
+    return searched, Indexed(own, queries.vectors[rows], lengths, is_cut)

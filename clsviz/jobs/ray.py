@@ -6,9 +6,10 @@ Each machine needs clsviz, and a model that is a folder; sentences come to it wi
 import logging
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
 from safetensors.numpy import load, save
 
 from clsviz.errors import ModelError, SettingError, quote
@@ -20,9 +21,6 @@ from clsviz.progress import Progress
 from clsviz.sources import models
 from clsviz.sources.models import Weights
 from clsviz.store.chunks import Chunks, n_sentences
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 TASK: Final = 2048
 """Sentences of a task, which take seconds: a machine that ends has lost the ones that it had."""
@@ -52,8 +50,8 @@ def measure(
     except ImportError:
         remedy = "Install it on each machine: pip install 'ray[data]'."
         raise SettingError("Ray is not installed.", remedy) from None
-    weights, total = prepared.weights, len(prepared.sample)
-    key = key_of(prepared, experiment, kind)
+    weights, sample = prepared.weights, prepared.sample
+    key, total = key_of(prepared, experiment, kind), len(sample)
     gaps = chunks.missing(key, total)
     tasks = [(n, min(n + TASK, stop)) for start, stop in gaps for n in range(start, stop, TASK)]
     done = total - sum(stop - start for start, stop in gaps)
@@ -62,11 +60,12 @@ def measure(
         return
     _connect(address)
     try:
-        dataset = ray.data.from_arrow_refs(
-            [ray.put(_task(prepared, start, stop)) for start, stop in tasks]
-        )
+        refs = [
+            ray.put(pa.table({"start": [start], "sentences": [sample.sentences(start, stop)]}))
+            for start, stop in tasks
+        ]
         size, share = _copies([node["Resources"] for node in ray.nodes() if node["Alive"]])
-        answers = dataset.map_batches(
+        answers = ray.data.from_arrow_refs(refs).map_batches(
             _Measure,
             batch_size=1,
             batch_format="pyarrow",
@@ -80,7 +79,10 @@ def measure(
             done += n_sentences(arrays)
             progress(done, total, "sentences")
     except ray.exceptions.RayError as error:
-        raise _failure(error, weights) from error
+        cause = quote(str(error).strip().splitlines()[-1].rpartition("Error: ")[2])
+        reason = f"{weights.label} failed on a machine of the Ray cluster: {cause}."
+        remedy = "Mend it and repeat the command: it measures what is missing."
+        raise ModelError(reason, remedy) from error
     finally:
         ray.shutdown()
 
@@ -111,13 +113,6 @@ def _name(weights: Weights) -> str:
     return f"{prefix}{folder}" if weights.folder.is_relative_to(folder) else weights.name
 
 
-def _task(prepared: Prepared, start: int, stop: int) -> "pa.Table":
-    """The sentences of a task, in one row."""
-    import pyarrow as pa
-
-    return pa.table({"start": [start], "sentences": [prepared.sample.sentences(start, stop)]})
-
-
 def _copies(nodes: list[dict[str, float]]) -> tuple[int, dict[str, Any]]:
     """Copies of the model that a cluster runs, and what each of them uses."""
     n_gpus = int(sum(node.get("GPU", 0) for node in nodes))
@@ -128,31 +123,21 @@ def _copies(nodes: list[dict[str, float]]) -> tuple[int, dict[str, Any]]:
     return max(1, sum(n // n_each for n in counts)), {"num_cpus": n_each}
 
 
-def _failure(error: Exception, weights: Weights) -> ModelError:
-    cause = str(error).strip().splitlines()[-1].rpartition("Error: ")[2]
-    reason = f"{weights.label} failed on a machine of the Ray cluster: {quote(cause)}."
-    return ModelError(reason, "Mend it and repeat the command: it measures what is missing.")
-
-
 class _Measure:
     """A copy of the model on a machine of the cluster."""
 
     def __init__(self, name: str, weights: Weights, precision: Precision, kind: Kind) -> None:
-        self.weights = models.find(name, weights.seed)
-        if self.weights.fingerprint != weights.fingerprint:
+        own = models.find(name, weights.seed)
+        if own.fingerprint != weights.fingerprint:
             reason = f"{weights.label} is another model on one of the machines."
             raise ModelError(reason, "Copy the same files to each.")
-        self.precision = precision
-        self.kind = kind
-        IN_PROCESS.load(self.weights, precision)
+        IN_PROCESS.load(own, precision)
+        self._model, self._kind = (own, precision), kind
 
-    def __call__(self, tasks: "pa.Table") -> "pa.Table":
-        import pyarrow as pa
-
+    def __call__(self, tasks: pa.Table) -> pa.Table:
         answers = []
         for task in tasks.to_pylist():
-            sentences = task["sentences"]
-            arrays = IN_PROCESS.run(self.weights, self.precision, sentences, self.kind)
+            arrays = IN_PROCESS.run(*self._model, task["sentences"], self._kind)
             content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
             answers.append({"start": task["start"], "arrays": content})
         return pa.Table.from_pylist(answers)
