@@ -60,27 +60,37 @@ def open_repository(name: str, kind: Kind, revision: str, patience: float) -> Re
 
     Raises ModelError or CorpusError where it cannot be read, and HubError where the Hub fails.
     """
-    import httpx2
     from huggingface_hub import HfApi
 
     look: Any = HfApi().model_info if kind == "model" else HfApi().dataset_info
-    timeout = httpx2.Timeout(patience, connect=min(patience, 4.0))
-    with reporting(name, kind, revision):
-        info = look(name, revision=revision or None, timeout=timeout, files_metadata=True)
+    with asking(name, kind, revision, patience):
+        info = look(name, revision=revision or None, files_metadata=True)
         sizes = {file.rfilename: file.size or 0 for file in info.siblings or []}
         return Repository(info.id or name, info.sha, sizes)
 
 
 @contextlib.contextmanager
-def watching(patience: float, check: Callable[[], None]) -> Iterator[Callable[[], None]]:
-    """Keeps the Hub's clients from trying again for minutes; call its value when bytes arrive.
+def asking(
+    name: str,
+    kind: Kind,
+    revision: str,
+    patience: float,
+    check: Callable[[], None] = lambda: None,
+    is_lenient: bool = False,
+) -> Iterator[Callable[[], None]]:
+    """Keeps the Hub's clients from trying for minutes; raises their failures for users to read.
 
-    `check` is called before each request, and may raise. A request that comes `patience` seconds
-    after the last byte ends in an error, and one that the Hub puts off does at once.
+    Its value is to be called when bytes arrive. A request that comes `patience` seconds after the
+    last byte ends in an error, and one that the Hub puts off does at once. check: called before
+    each request; may raise. is_lenient: failures that are neither the Hub's nor the network's end
+    the block in silence.
     """
     from huggingface_hub import get_session
+    from huggingface_hub.utils import disable_progress_bars  # type: ignore[attr-defined]
 
-    timeout = dict.fromkeys(("connect", "read", "write", "pool"), patience)
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # what matters is raised as well
+    disable_progress_bars()
+    timeout = dict.fromkeys(("read", "write", "pool"), patience) | {"connect": min(patience, 4.0)}
     last = time.monotonic()
     refused: Any = None
 
@@ -110,30 +120,14 @@ def watching(patience: float, check: Callable[[], None]) -> Iterator[Callable[[]
     hooks["response"].append(on_response)
     try:
         yield arrive
-    finally:
-        hooks["request"].remove(on_request)
-        hooks["response"].remove(on_response)
-
-
-@contextlib.contextmanager
-def reporting(
-    name: str, kind: Kind, revision: str = "", is_lenient: bool = False
-) -> Iterator[None]:
-    """Raises each failure of the Hub's clients as an error that users can read.
-
-    is_lenient: failures that are neither the Hub's nor the network's end the block in silence.
-    """
-    from huggingface_hub.utils import disable_progress_bars  # type: ignore[attr-defined]
-
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # what matters is raised as well
-    disable_progress_bars()
-    try:
-        yield
     except (ClsvizError, Cancelled):
         raise
     except Exception as error:
         if known := failure(error, name, kind, revision, is_lenient):
             raise known from error
+    finally:
+        hooks["request"].remove(on_request)
+        hooks["response"].remove(on_response)
 
 
 def failure(

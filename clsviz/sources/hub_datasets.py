@@ -280,10 +280,8 @@ def declared(
     address = f"hf://datasets/{repository.name}"  # a mere name may open a folder of this machine
     commit = repository.commit
     builder = None
-    with (
-        hub.reporting(repository.name, "dataset", is_lenient=True),
-        hub.watching(limits.patience, lambda: progress(0, 1, "files")),
-    ):
+    check = partial(progress, 0, 1, "files")
+    with hub.asking(repository.name, "dataset", commit, limits.patience, check, is_lenient=True):
         try:
             builder = datasets.load_dataset_builder(address, configuration or None, revision=commit)
         except ValueError:  # several configurations, or the card makes no sense

@@ -177,7 +177,7 @@ def download(
         loaded = [hf_hub_download(name, path, **options) for path in paths]
         return Path(loaded[0]).parent
 
-    with hub.reporting(name, "model", revision), hub.watching(patience, check) as renew:
+    with hub.asking(name, "model", revision, patience, check) as renew:
         below = ""
         with contextlib.suppress(RemoteEntryNotFoundError):  # the cache notes that there is none
             steps = [path for path in sizes if path == PROMPTS or path.endswith(f"/{CONFIG}")]

@@ -208,10 +208,11 @@ class Files:
             except (pa.ArrowException, UnicodeDecodeError, OSError):
                 return None
 
+        repository = self._repository
         pool = ThreadPoolExecutor(THREADS)
         try:
             futures = [pool.submit(attempt, item) for item in items]
-            with hub.reporting(self._repository.name, "dataset"):
+            with hub.asking(repository.name, "dataset", repository.commit, self._limits.patience):
                 pending = set(futures)
                 while pending:
                     done, pending = wait(pending, POLL_SECONDS, FIRST_EXCEPTION)
