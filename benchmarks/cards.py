@@ -1,4 +1,4 @@
-"""Makes what links to pages show: a picture, a title, the question and the shipped verdict.
+"""Makes what links to pages show: a picture, the question and the shipped verdict.
 
 python -m benchmarks.cards: replaces clsviz/ui/pictures by the answers of this machine.
 """
@@ -29,15 +29,6 @@ PICTURES = Path(str(clsviz.__file__)).parent / "ui" / "pictures"
 
 WIDTH, HEIGHT, COLOURS = 1200, 630, 64
 
-TITLES = {
-    "norm_vs_length": "Norm vs length",
-    "where_length_lives": "Where length lives",
-    "search": "Does length bend my search?",
-    "compare": "Compare models",
-    "sentence": "Try a sentence",
-    "model": "Inside the model",
-}
-
 
 def main() -> None:
     """Answer every page's question with its default settings, and write what links show."""
@@ -53,11 +44,7 @@ def main() -> None:
     cards = {}
     for name, result in answers.items():
         (PICTURES / f"{name}.png").write_bytes(draw(result))
-        cards[name] = {
-            "title": TITLES[name],
-            "question": result.question,
-            "verdict": result.verdict,
-        }
+        cards[name] = {"question": result.question, "verdict": result.verdict}
         print(f"{name}: {result.question} {result.verdict}")
     text = json.dumps(cards, indent=1, ensure_ascii=False)
     (PICTURES / "cards.json").write_text(f"{text}\n", "utf-8")
@@ -85,8 +72,7 @@ def of_example(store: Path) -> dict[str, Result]:
 
 def draw(result: Result) -> bytes:
     """The picture of a result as a PNG for links."""
-    image = translate(figures.DRAW[result.kind](result))
-    image.set_size_inches(WIDTH / DOTS, HEIGHT / DOTS)
+    image = translate(figures.DRAW[result.kind](result), WIDTH, HEIGHT)
     drawn, packed = io.BytesIO(), io.BytesIO()
     image.savefig(drawn, format="png", dpi=DOTS)
     Image.open(drawn).convert("RGB").quantize(COLOURS).save(packed, "png", optimize=True)
