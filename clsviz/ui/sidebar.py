@@ -4,11 +4,13 @@ The entry script draws them, as widgets that a page binds lose their value on an
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from itertools import chain
 from typing import Any, Final
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 from clsviz import limits
 from clsviz.errors import ClsvizError, SettingError, quote
@@ -133,11 +135,13 @@ def show(page: str) -> Experiment:
     """
     state = st.session_state
     for name in state.get("dropped", []):  # it was not in the address when it changed
-        if _is_set(name):
+        if name in state and _is_set(name):
             st.query_params[name] = state[name]
     state.dropped = []
-    if "refused" not in state:
-        state.refused = _drop_refused()
+    if refused := _drop_refused():
+        state.refused = refused
+        state.pop("linked", None)
+    state.setdefault("refused", [])
     for name, value in state.pop("next", {}).items():
         state[name] = value
     hidden = HIDDEN.get(page, HIDDEN[""])
@@ -230,8 +234,7 @@ def _is_set(*names: str) -> bool:
 def _drop_refused() -> list[str]:
     """Drop from the address what cannot be used; returns a sentence for each such setting.
 
-    Streamlit would drop it without a word, or fail. It lets nobody drop what a widget is bound to:
-    this is for the first run of a session.
+    Streamlit would drop it without a word, or fail.
     """
     sentences = []
     for name, text in st.query_params.items():
@@ -241,7 +244,8 @@ def _drop_refused() -> list[str]:
             sentences.append(f"The link cannot be followed in all: {error}")
             st.session_state.dropped.append(name)
     for name in st.session_state.dropped:
-        del st.query_params[name]
+        with suppress(StreamlitAPIException):  # a bound one goes as its widget is drawn unbound
+            del st.query_params[name]
     return sentences
 
 

@@ -71,13 +71,16 @@ def test_a_setting_that_a_link_cannot_have_is_refused_in_a_sentence(
     visit: Visit, name: str, text: str
 ) -> None:
     page = visit(**{"sample_size": "40", name: text})
-    [warning] = page.warning
-    assert name in warning.value.replace("\\", "")
-    assert len(warning.value) < 300
-    assert not page.exception
-    assert not page.error
-    assert name not in page.query_params
-    assert name not in page.run().run().query_params
+    for _ in range(2):
+        [warning] = page.warning
+        assert name in warning.value.replace("\\", "")
+        assert len(warning.value) < 300
+        assert not page.exception
+        assert not page.error
+        assert name not in page.query_params
+        assert name not in page.run().run().query_params
+        page.query_params[name] = text  # by Back
+        page.run()
 
 
 @pytest.mark.parametrize(
