@@ -9,16 +9,12 @@ from clsviz import api
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
-from clsviz.jobs.measure import Measured, Prepared, measure
-from clsviz.jobs.worker import InProcess
+from clsviz.jobs.measure import Measured, Prepared
 from clsviz.results.probes import Readings, find, probes, read, verdict_of
 from clsviz.results.result import Result
 from clsviz.sources import models
-from clsviz.sources.models import Weights
-from clsviz.sources.sampling import Sample, draw
 from clsviz.statistics import ridge
 from clsviz.statistics.bootstrap import folds
-from clsviz.store.chunks import Chunks
 from clsviz.store.results import Results
 
 NAN = np.nan
@@ -31,51 +27,39 @@ def readings_of(r2s: list[float], errors: list[float], n: int = 1000, low: float
     return Readings(names, np.array(numbers), problems, "Choose.", 6.6, n, n, n, 0, 384)
 
 
-@pytest.mark.parametrize(
-    ("readings", "verdict"),
-    [
-        (readings_of([NAN, NAN], [NAN, NAN]), "Can’t tell: the vector is constant."),
-        (
-            readings_of([NAN, 0.99, 0.56], [NAN, 0.64, 4.3]),
-            "Yes, but it fades: after layer 1, a linear probe misses length by only 0.6 tokens.",
-        ),
-        (
-            readings_of([NAN, 0.99, 0.97], [NAN, 0.6, 1.3]),
-            "Yes, but it fades: after layer 1, a linear probe misses length by only 0.6 tokens.",
-        ),
-        (
-            readings_of([NAN, 0.99, NAN], [NAN, 0.02, NAN]),
-            "Yes, but it fades: after layer 1, a linear probe misses length by under 0.1 tokens.",
-        ),
-        (
-            readings_of([NAN, 0.95, 0.93], [NAN, 1.2, 1.44]),
-            "Yes, to the last layer: there a linear probe misses length by 1.4 tokens.",
-        ),
-        (
-            readings_of([1, 0.999], [0.01, 0.3]),  # an error below half a token is none
-            "Yes, to the last layer: there a linear probe misses length by 0.3 tokens.",
-        ),
-        (
-            readings_of([NAN, 0.3, 0.89], [NAN, 5, 2.9]),
-            "Largely: a linear probe misses length by 2.9 tokens after layer 2.",
-        ),
-        (
-            readings_of([0.4, 0.3], [2.9, 3.1]),
-            "Partly: a linear probe misses length by 2.9 tokens after layer 0 (embeddings).",
-        ),
-        (
-            readings_of([0.1, 0.2], [5, 4]),
-            "A little: after layer 1, a linear probe beats guessing somewhat.",
-        ),
-        (
-            readings_of([0.02, 0.04], [5, 4]),
-            "Hardly: with this many sentences, a linear probe finds almost no length in the [CLS]"
-            " vector, after any layer.",
-        ),
-    ],
-)
-def test_verdicts(readings: Readings, verdict: str) -> None:
-    assert verdict_of(readings, "tokens") == verdict
+ALMOST_NONE = "a linear probe finds almost no length in the [CLS] vector, after any layer."
+
+VERDICTS = [
+    ([NAN, NAN], [NAN, NAN], "Can’t tell: the vector is constant."),
+    (
+        [NAN, 0.99, 0.56],
+        [NAN, 0.64, 4.3],
+        "Yes, but it fades: after layer 1, PROBE only 0.6 tokens.",
+    ),
+    (
+        [NAN, 0.99, 0.97],
+        [NAN, 0.6, 1.3],
+        "Yes, but it fades: after layer 1, PROBE only 0.6 tokens.",
+    ),
+    (
+        [NAN, 0.99, NAN],
+        [NAN, 0.02, NAN],
+        "Yes, but it fades: after layer 1, PROBE under 0.1 tokens.",
+    ),
+    ([NAN, 0.95, 0.93], [NAN, 1.2, 1.44], "Yes, to the last layer: there PROBE 1.4 tokens."),
+    # an error below half a token is none
+    ([1, 0.999], [0.01, 0.3], "Yes, to the last layer: there PROBE 0.3 tokens."),
+    ([NAN, 0.3, 0.89], [NAN, 5, 2.9], "Largely: PROBE 2.9 tokens after layer 2."),
+    ([0.4, 0.3], [2.9, 3.1], "Partly: PROBE 2.9 tokens after layer 0 (embeddings)."),
+    ([0.1, 0.2], [5, 4], "A little: after layer 1, a linear probe beats guessing somewhat."),
+    ([0.02, 0.04], [5, 4], f"Hardly: with this many sentences, {ALMOST_NONE}"),
+]
+
+
+@pytest.mark.parametrize(("r2s", "errors", "verdict"), VERDICTS)
+def test_verdicts(r2s: list[float], errors: list[float], verdict: str) -> None:
+    verdict = verdict.replace("PROBE", "a linear probe misses length by")
+    assert verdict_of(readings_of(r2s, errors), "tokens") == verdict
     assert len(verdict.split()) <= 20
 
 
@@ -84,74 +68,52 @@ def test_a_layer_that_chance_explains_is_none(options: dict) -> None:
     assert verdict_of(readings_of([0.1, 0.2], [5, 4], **options), "tokens").startswith("Hardly")
 
 
-def vectors_of(weights: Weights, sample: Sample, experiment: Experiment, root: Path) -> Measured:
-    job = Job()
-    prepared = Prepared(weights, sample)
-    list(measure(job, prepared, experiment, "vectors", Chunks(root), InProcess()))
-    return job.result
-
-
-@pytest.fixture(scope="module")
-def experiment(corpus_file: Path) -> Experiment:
-    return Experiment(model="tiny", corpus=str(corpus_file), sample_size=280, length_cutoff=30)
-
-
-@pytest.fixture(scope="module")
-def measured(
-    experiment: Experiment, tiny_weights: Weights, tmp_path_factory: pytest.TempPathFactory
-) -> Measured:
-    root = tmp_path_factory.mktemp("store")
-    return vectors_of(tiny_weights, draw(experiment, root), experiment, root)
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return Results(tmp_path_factory.mktemp("results"))
-
-
 def answer(measured: Measured, experiment: Experiment, store: Results) -> Result:
     job = Job()
     list(read(job, measured, experiment, store))
     return probes(measured, job.result, experiment)
 
 
-def used(measured: Measured):
+@pytest.fixture(scope="module")
+def used(n_tokens: np.ndarray):
     """Lengths, rows and folds of the sentences under the cutoff."""
-    n_tokens = np.array([len(text.split()) for text in measured.sample.sentences()])
     rows = np.flatnonzero(n_tokens < 30)
     return n_tokens[rows].astype(float), rows, folds(np.arange(len(rows)))
 
 
-def test_errors_are_of_the_sentences_under_the_cutoff(measured, experiment, store) -> None:
+def error_of(vectors, lengths, fold_of) -> float:
+    """The mean absolute error of a probe."""
+    return abs(ridge.predict(vectors, lengths[:, None], fold_of)[:, 0] - lengths).mean()
+
+
+def test_errors_are_of_the_sentences_under_the_cutoff(measured, experiment, store, used) -> None:
     table = answer(measured, experiment, store).table
-    y, rows, fold_of = used(measured)
+    y, rows, fold_of = used
     vectors = [measured.norms.of("cls", 1), measured.norms.of("mean"), measured.norms.of("pooler")]
     for row, x in zip((1, 3, 4), vectors, strict=True):
-        errors = abs(ridge.predict(x[rows], y[:, None], fold_of)[:, 0] - y)
-        assert np.isclose(table["probe_error"][row], errors.mean())
+        assert np.isclose(table["probe_error"][row], error_of(x[rows], y, fold_of))
     errors = abs(ridge.predict_by_line(measured.norms.cls[rows, 1], y, fold_of) - y)
     assert np.isclose(table["norm_error"][1], errors.mean())
     assert list(table["vector"]) == ["cls", "cls", "cls", "mean", "pooler"]
     assert list(table["layer"]) == [0, 1, 2, 2, 2]
 
 
-def test_checks_are_of_the_vector_that_is_chosen(measured, experiment, store) -> None:
-    y, rows, fold_of = used(measured)
+def test_checks_are_of_the_vector_that_is_chosen(measured, experiment, store, used) -> None:
+    y, rows, fold_of = used
     x = measured.norms.of("cls", 1)[rows]
     result = answer(measured, replace(experiment, layer=1), store)
-    unit = normalize(x.astype(float))
-    predictions = ridge.predict(unit, y[:, None], fold_of)[:, 0]
-    assert result.fact("direction_error") == pytest.approx(abs(predictions - y).mean(), rel=1e-5)
+    direction = error_of(normalize(x.astype(float)), y, fold_of)
+    assert result.fact("direction_error") == pytest.approx(direction, rel=1e-5)
     n = len(y) // 2
-    predictions = ridge.predict(x[:n], y[:n, None], folds(np.arange(n)))[:, 0]
-    assert result.fact("half_error") == pytest.approx(abs(predictions - y[:n]).mean())
+    half = error_of(x[:n], y[:n], folds(np.arange(n)))
+    assert result.fact("half_error") == pytest.approx(half)
     assert -0.1 < result.fact("shuffled_probe_r_squared") < 0.05
     assert result.fact("vector_error") == result.table["probe_error"][1]
 
 
-def test_lengths_are_in_the_unit(measured, experiment, store) -> None:
+def test_lengths_are_in_the_unit(measured, experiment, store, used) -> None:
     result = answer(measured, replace(experiment, unit="characters"), store)
-    sentences = np.array(measured.sample.sentences())[used(measured)[1]]
+    sentences = np.array(measured.sample.sentences())[used[1]]
     y = np.array(list(map(len, sentences)), float)
     guesses = ridge.guess(y, folds(np.arange(len(y))))
     assert result.fact("guess_error") == pytest.approx(abs(guesses - y).mean())
@@ -167,17 +129,17 @@ def test_numbers_are_found_without_measuring(measured, experiment, store) -> Non
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
+    ("layer", "pooling", "reason"),
     [
-        ({"layer": 3}, "layer is 3, and Tiny has layers 0 to 2."),
-        ({"layer": 1, "pooling": "mean"}, "layer is 1, and probes of mean-pooled vectors"),
+        (3, "cls", "layer is 3, and Tiny has layers 0 to 2."),
+        (1, "mean", "layer is 1, and probes of mean-pooled vectors"),
     ],
 )
 def test_a_vector_without_a_probe_is_refused(
-    measured, experiment, store, changes: dict, reason: str
+    measured, experiment, store, layer: int, pooling: str, reason: str
 ) -> None:
     with pytest.raises(SettingError, match=reason):
-        answer(measured, replace(experiment, **changes), store)
+        answer(measured, replace(experiment, layer=layer, pooling=pooling), store)
 
 
 def test_too_few_sentences_are_said_to_be(measured, experiment, store) -> None:
@@ -188,31 +150,28 @@ def test_too_few_sentences_are_said_to_be(measured, experiment, store) -> None:
     assert {layer[key] for key in layer if key != "layer"} == {None}
 
 
-def test_sentences_left_out_are_counted(measured, experiment, store) -> None:
-    cut = replace(measured.norms, truncated=np.isin(np.arange(280), used(measured)[1][:7]))
+def test_sentences_left_out_are_counted(measured, experiment, store, used) -> None:
+    n_long, n_used = 280 - len(used[1]), len(used[1]) - 7
+    cut = replace(measured.norms, truncated=np.isin(np.arange(280), used[1][:7]))
     view = replace(experiment, sample_size=400, seed=1)
     sample = replace(measured.sample, seed=1)
     result = answer(replace(measured, norms=cut, sample=sample), view, store)
-    assert "7 sentences longer than the model reads are left out." in result.caveats
-    assert (
-        f"{280 - len(used(measured)[0])} sentences of 30 tokens or more are left out."
-        in result.caveats
-    )
-    assert "The corpus has 280 sentences: the sample is all of them." in result.caveats
-    assert result.fact("n_used") == len(used(measured)[0]) - 7
+    assert {
+        f"{n_long} sentences of 30 tokens or more are left out.",
+        "7 sentences longer than the model reads are left out.",
+        "The corpus has 280 sentences: the sample is all of them.",
+    } <= set(result.caveats)
+    assert result.fact("n_used") == n_used
 
 
 def test_random_weights_are_of_three_seeds(
-    tiny_model: Path, experiment: Experiment, measured: Measured, tmp_path: Path
+    tiny_model: Path, experiment: Experiment, vectors_of, used, tmp_path: Path
 ) -> None:
     view = replace(experiment, model=str(tiny_model))
     result = api.probe(**asdict(view), random_weights=True, store=tmp_path)
-    y, rows, fold_of = used(measured)
-    errors = []
-    for seed in range(3):
-        weights = models.find(f"untrained:{tiny_model}", seed)
-        x = vectors_of(weights, measured.sample, view, tmp_path / "again").norms.of("cls", 1)[rows]
-        errors.append(abs(ridge.predict(x, y[:, None], fold_of)[:, 0] - y).mean())
+    y, rows, fold_of = used
+    untrained = [vectors_of(models.find(f"untrained:{tiny_model}", seed)) for seed in range(3)]
+    errors = [error_of(one.norms.of("cls", 1)[rows], y, fold_of) for one in untrained]
     row = result.table.iloc[1]
     assert (row["random_low"], row["random_high"]) == pytest.approx((min(errors), max(errors)))
     assert len(set(errors)) == 3

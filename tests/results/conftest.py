@@ -1,0 +1,50 @@
+"""The tiny model's vectors of 280 sentences, of 1 to 40 words, some of them over the cutoff."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clsviz.experiment import Experiment
+from clsviz.jobs.jobs import Job
+from clsviz.jobs.measure import Measured, Prepared, measure
+from clsviz.jobs.worker import InProcess
+from clsviz.sources.models import Weights
+from clsviz.sources.sampling import draw
+from clsviz.store.chunks import Chunks
+from clsviz.store.results import Results
+
+
+@pytest.fixture(scope="session")
+def experiment(corpus_file: Path) -> Experiment:
+    return Experiment(model="tiny", corpus=str(corpus_file), sample_size=280, length_cutoff=30)
+
+
+@pytest.fixture(scope="session")
+def vectors_of(
+    experiment: Experiment, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Weights], Measured]:
+    root = tmp_path_factory.mktemp("vectors")
+
+    def of(weights: Weights) -> Measured:
+        job, prepared = Job(), Prepared(weights, draw(experiment, root))
+        list(measure(job, prepared, experiment, "vectors", Chunks(root), InProcess()))
+        return job.result
+
+    return of
+
+
+@pytest.fixture(scope="session")
+def measured(vectors_of: Callable[[Weights], Measured], tiny_weights: Weights) -> Measured:
+    return vectors_of(tiny_weights)
+
+
+@pytest.fixture(scope="session")
+def n_tokens(measured: Measured) -> np.ndarray:
+    return np.array([len(text.split()) for text in measured.sample.sentences()])
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return Results(tmp_path_factory.mktemp("results"))
