@@ -1,13 +1,4 @@
-"""Errors meant for the user: what failed, and what to do about it.
-
-ClsvizError
-├── SettingError   a setting is out of range, misspelt, or cannot be heeded
-├── CorpusError    a corpus cannot be found or read
-├── ModelError     a model cannot be found, loaded or run
-├── HubError       the Hub does not answer: the name may well be right
-├── StoreError     results cannot be stored
-└── Undefined      the sentences do not determine the statistic
-"""
+"""Errors meant for the user: what failed, and what to do about it."""
 
 
 class ClsvizError(Exception):

@@ -28,10 +28,8 @@ RANGES: Final[dict[str, tuple[int, int]]] = {
 }
 """The lowest and the highest value of each numeric setting."""
 
-NAMES: Final = ("model", "corpus", "configuration", "split", "column", "encoding")
-"""The settings that are names; the first two are never empty."""
-
 LONGEST_NAME = 500
+"""Characters of a setting that is a name: one that has neither choices nor a range."""
 
 
 @dataclass(frozen=True)
@@ -79,14 +77,10 @@ class Experiment:
     unit: Unit = "tokens"
 
     def __post_init__(self) -> None:
-        for name in NAMES:
-            _check_name(name, getattr(self, name))
-        for name, choices in CHOICES.items():
-            value = getattr(self, name)
-            if value not in choices:
-                raise SettingError(f"{name} is {quote(value)}.", f"Choose {' or '.join(choices)}.")
-        for name in RANGES:
-            _check_number(name, getattr(self, name))
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if remedy := _remedy(field.name, value):
+                raise SettingError(f"{field.name} is {quote(value)}.", remedy)
 
     def to_query(self) -> dict[str, str]:
         """The settings that differ from the defaults: `Experiment.parse(e.to_query()) == e`."""
@@ -129,33 +123,25 @@ def parse_setting(name: str, text: str) -> Any:
     text = text.strip()
     if not text:
         return defaults[name]
-    if name not in RANGES:
-        return text
-    if (name, text) == ("layer", "last"):
-        return None
-    if (name, text) == ("sample_size", "all"):
+    if name not in RANGES or (name, text) == ("sample_size", "all"):
         return text
     try:
-        return int(text)
+        return None if (name, text) == ("layer", "last") else int(text)
     except ValueError:
         raise SettingError(f"{name} is {quote(text)}.", "Write a whole number.") from None
 
 
-def _check_name(name: str, value: object) -> None:
-    if not isinstance(value, str) or len(value) > LONGEST_NAME or not value.isprintable():
-        remedy = f"Choose a name of at most {LONGEST_NAME} printable characters."
-        raise SettingError(f"{name} is {quote(value)}.", remedy)
-    if not value and name in ("model", "corpus"):
-        raise SettingError(f"{name} is empty.", "Choose a name.")
-
-
-def _check_number(name: str, value: object) -> None:
+def _remedy(name: str, value: object) -> str:
+    """What to do about a value that a setting cannot have; "" where it can."""
+    if name in CHOICES:
+        return "" if value in CHOICES[name] else f"Choose {' or '.join(CHOICES[name])}."
+    if name not in RANGES:
+        if not isinstance(value, str) or len(value) > LONGEST_NAME or not value.isprintable():
+            return f"Choose a name of at most {LONGEST_NAME} printable characters."
+        return "Choose a name." if not value and name in ("model", "corpus") else ""
     if (name, value) in (("layer", None), ("sample_size", "all")):
-        return
+        return ""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise SettingError(f"{name} is {quote(value)}.", "Choose a whole number.")
+        return "Choose a whole number."
     low, high = RANGES[name]
-    if not low <= value <= high:
-        raise SettingError(
-            f"{name} is {quote(value)}.", f"Choose a number from {low:,} to {high:,}."
-        )
+    return "" if low <= value <= high else f"Choose a number from {low:,} to {high:,}."

@@ -26,14 +26,12 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
+        is_blocked = isinstance(error, FileExistsError | IsADirectoryError | NotADirectoryError)
+        action = "Remove what is in its way" if is_blocked else "Free some space"
         reason = f"{quote(path)} cannot be written ({error.strerror or error})."
-        remedy = "Free some space, or choose another folder."
-        if isinstance(error, FileExistsError | IsADirectoryError | NotADirectoryError):
-            remedy = "Remove what is in its way, or choose another folder."
-        raise StoreError(reason, remedy) from error
+        raise StoreError(reason, f"{action}, or choose another folder.") from error
     finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+        remove(temporary)
 
 
 def remove(path: Path) -> None:
