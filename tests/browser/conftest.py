@@ -111,7 +111,7 @@ def violations(page: Page) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def visit(browser: Browser, server: str) -> Iterator[Visit]:
-    """Open an address of the server; no page may have an error of its scripts, or ask elsewhere.
+    """Open an address; no page may have an error of its scripts, ask elsewhere, or for nothing.
 
     size: a key of SIZES; a phone has touch. scheme: light or dark.
     """
@@ -131,6 +131,7 @@ def visit(browser: Browser, server: str) -> Iterator[Visit]:
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("request", lambda request: addresses.add(request.url))
+        page.on("response", lambda answer: answer.status < 400 or errors.append(answer.url))
         pages.append(page)
         page.goto(server + path)
         return page

@@ -19,30 +19,28 @@ def result_of() -> Draw:
     def result_of(n: int = 200, **changes: Any) -> Result:
         random = np.random.RandomState(0)
         lengths = random.randint(3, 79, n).astype("int32")
-        norms = (8 - 0.01 * lengths + random.normal(0, 0.2, n)).astype("float32")
         columns = {
             "sentence": [f"sentence {row}" for row in range(n)],
             "length": lengths,
-            "norm": norms,
+            "norm": (8 - 0.01 * lengths + random.normal(0, 0.2, n)).astype("float32"),
+            "is_used": np.arange(n) % 10 > 0,
         }
-        table = pd.DataFrame({**columns, "is_used": np.arange(n) % 10 > 0})
         facts = (Fact("slope", "", -0.01), Fact("intercept", "", 8.0), Fact("r_squared", "", 0.2))
         x = np.array([3.0, 40.0, 78.0])
+        y = 8 - 0.01 * x
         picture = {
             "labels": {"x": "Sentence length (tokens)", "y": "Norm of [CLS] after layer 2"},
-            "curve": {"lengths": x, "norms": 8 - 0.01 * x},
-            "bands": {
-                "lengths": x,
-                "median": 8 - 0.01 * x,
-                "low": 7.5 - 0.01 * x,
-                "high": 8.5 - 0.01 * x,
-            },
+            "curve": {"lengths": x, "norms": y},
+            "bands": {"lengths": x, "median": y, "low": y - 0.5, "high": y + 0.5},
         }
-        layers = [{"layer": 0, "r_squared": None}, {"layer": 1, "r_squared": 0.1}]
-        layers += [{"layer": 2, "r_squared": 0.2}, {"layer": "mean", "r_squared": 0.3}]
-        values = {"table": table, "facts": facts, "picture": picture, "details": {"layers": layers}}
-        return Result(
-            "norms", "Does it?", "Hardly.", **{"about": {"unit": "tokens"}, **values, **changes}
-        )
+        r2s = {0: None, 1: 0.1, 2: 0.2, "mean": 0.3}
+        values = {
+            "table": pd.DataFrame(columns),
+            "facts": facts,
+            "picture": picture,
+            "details": {"layers": [{"layer": name, "r_squared": r2} for name, r2 in r2s.items()]},
+            "about": {"unit": "tokens"},
+        }
+        return Result("norms", "Does it?", "Hardly.", **{**values, **changes})
 
     return result_of

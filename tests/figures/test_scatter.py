@@ -15,43 +15,40 @@ from clsviz.results.result import Result
 Draw = Callable[..., Result]
 
 
-def points_of(figure: Any) -> Any:
-    (points,) = [trace for trace in figure.data if trace.name == "sentences"]
-    return points
+def trace(figure: Any, name: str = "sentences") -> Any:
+    (one,) = [one for one in figure.data if one.name == name]
+    return one
 
 
-def test_points_are_the_used_rows(result_of: Draw) -> None:
-    result = result_of()
-    points = points_of(scatter.norms(result))
-    used = result.table[result.table["is_used"]]
-    assert points.customdata.tolist() == used.index.tolist()
-    assert points.x.tolist() == used["length"].tolist()
-    assert points.y.tolist() == used["norm"].tolist()
-
-
-def test_customdata_is_the_place_of_a_row_whatever_the_index_is(result_of: Draw) -> None:
+def test_points_are_the_used_rows_by_their_place_whatever_the_index_is(result_of: Draw) -> None:
     table = result_of().table
-    result = result_of(table=table.set_index(table.index[::-1]))
-    points = points_of(scatter.norms(result))
-    assert points.x.tolist() == table["length"].iloc[points.customdata].tolist()
+    used = np.flatnonzero(table["is_used"])
+    points = trace(scatter.norms(result_of(table=table.set_index(table.index[::-1]))))
+    assert points.customdata.tolist() == used.tolist()
+    for values, column in ((points.x, "length"), (points.y, "norm")):
+        assert values.tolist() == table[column].iloc[used].tolist()
+    dtypes = [str(points.to_plotly_json()[name].dtype) for name in ("x", "y", "customdata")]
+    assert dtypes == ["int32", "float32", "int32"]  # typed arrays for the browser
 
 
 def test_the_line_runs_from_the_shortest_to_the_longest_sentence(result_of: Draw) -> None:
     result = result_of()
-    (line,) = [trace for trace in scatter.norms(result).data if trace.name == "━ line, R² 20%"]
+    line = trace(scatter.norms(result), "━ line, R² 20%")
     lengths = result.table.query("is_used")["length"]
     assert line.x.tolist() == [lengths.min(), lengths.max()]
     np.testing.assert_allclose(line.y, np.polyval([-0.01, 8], line.x), rtol=1e-6)
 
 
-def test_a_result_without_an_answer_has_points_alone(result_of: Draw) -> None:
-    figure = scatter.norms(result_of(facts=(), picture={}, details={}))
-    assert [trace.type for trace in figure.data] == ["scattergl", "bar", "bar"]
-
-
-def test_no_points_leave_empty_axes(result_of: Draw) -> None:
-    table = result_of().table.assign(is_used=False)
-    assert len(points_of(scatter.norms(result_of(table=table, facts=(), picture={}))).x) == 0
+@pytest.mark.parametrize(
+    ("is_used", "types"), [(True, ["scattergl", "bar", "bar"]), (False, ["scattergl"])]
+)
+def test_a_result_without_an_answer_has_points_alone(
+    result_of: Draw, is_used: bool, types: list[str]
+) -> None:
+    table = result_of().table.assign(is_used=is_used)
+    figure = scatter.norms(result_of(table=table, facts=(), picture={}, details={}))
+    assert [one.type for one in figure.data] == types
+    assert len(trace(figure).x) == is_used * len(table)
 
 
 @pytest.mark.parametrize(
@@ -66,27 +63,24 @@ def test_no_points_leave_empty_axes(result_of: Draw) -> None:
     ],
 )
 def test_a_hover_label_shows_a_sentence_letter_by_letter(sentence: str, text: str) -> None:
-    label = hover_label(sentence)
-    lines = label.split("<br>")
+    lines = hover_label(sentence).split("<br>")
     assert "<" not in "".join(lines)
     joint = "" if sentence.startswith("漢") else " "
     assert html.unescape(joint.join(lines)) == text
     assert max(len(html.unescape(line)) for line in lines) <= 44
 
 
-def test_many_points_become_a_histogram_and_a_fixed_share(result_of: Draw) -> None:
-    result = result_of(60_000)
+@pytest.mark.parametrize("n", [200, 60_000])
+def test_histograms_count_every_sentence(result_of: Draw, n: int) -> None:
+    result = result_of(n)
     figure = scatter.norms(result)
-    density, points = figure.data[0], points_of(figure)
-    assert round(np.nansum(10 ** density.z.astype(float))) == result.table["is_used"].sum()
-    assert len(points.x) == scatter.FEW_POINTS
-    assert points.y.tolist() == result.table["norm"].iloc[points.customdata].tolist()
-
-
-def test_histograms_at_the_sides_count_every_sentence(result_of: Draw) -> None:
-    result = result_of()
-    top, right = scatter.norms(result).data[-2:]
+    top, right = figure.data[-2:]
     assert top.y.sum() == right.x.sum() == result.table["is_used"].sum()
+    if n > scatter.MOST_POINTS:
+        counts, points = 10 ** figure.data[0].z.astype(float), trace(figure)
+        assert round(np.nansum(counts)) == result.table["is_used"].sum()
+        assert len(points.x) == scatter.FEW_POINTS
+        assert points.y.tolist() == result.table["norm"].iloc[points.customdata].tolist()
 
 
 @pytest.mark.parametrize("norm", [0.0, 1e-4, 19.6, 1e6])
@@ -100,7 +94,7 @@ def test_an_axis_is_wider_than_rounding(result_of: Draw, norm: float) -> None:
 def test_stars_lie_where_the_sentences_do_within_the_axes(result_of: Draw) -> None:
     typed = [{"sentence": "A <i>long</i> one", "length": 200, "norm": 12.0}]
     figure = scatter.norms(result_of(picture={"typed": typed}))
-    (star,) = [trace for trace in figure.data if trace.name == "your sentences"]
+    star = trace(figure, "your sentences")
     assert (star.x.tolist(), star.y.tolist()) == ([200], [12])
     assert figure.layout.xaxis.autorangeoptions.maxallowed > 200
     assert figure.layout.yaxis.autorangeoptions.maxallowed > 12
@@ -118,12 +112,6 @@ def test_labels_of_stars_do_not_overlap(result_of: Draw) -> None:
     assert all(b - a > LABEL_SIZE for a, b in itertools.pairwise(heights))
 
 
-def test_numbers_are_sent_as_typed_arrays(result_of: Draw) -> None:
-    points = points_of(scatter.norms(result_of())).to_plotly_json()
-    dtypes = {name: points[name].dtype for name in ("x", "y", "customdata")}
-    assert dtypes == {"x": "int32", "y": "float32", "customdata": "int32"}
-
-
 @pytest.mark.parametrize(
     ("about", "chosen"),
     [({}, 2), ({"layer": 1}, 1), ({"layer": None, "pooling": "mean"}, 3)],
@@ -135,5 +123,4 @@ def test_the_strip_marks_the_layer_of_the_result(
     assert list(bars.y) == [0, 0.1, 0.2, 0.3]
     assert list(bars.hovertext[:2]) == ["layer 0: R² undefined", "layer 1: R² 10%"]
     assert bars.customdata.tolist() == [0, 1, 2, 3]
-    assert [n for n, colour in enumerate(bars.marker.color) if colour == LINE] == [chosen]
-    assert set(bars.marker.color) == {LINE, POINTS}
+    assert list(bars.marker.color) == [LINE if n == chosen else POINTS for n in range(4)]

@@ -1,12 +1,34 @@
-"""Figures of the norm step by step, by their data."""
+"""Figures of the norm step by step and of models side by side, by their data; colours."""
 
+import tomllib
+from pathlib import Path
+
+import numpy as np
 import pandas as pd
 import pytest
 
-from clsviz.figures import steps
+from clsviz.figures import steps, style
+from clsviz.figures.models import models
 from clsviz.results.result import Result
 
 BANDS = {"lengths": [1.0, 2.0, 40.0], "low": [6.5, 7.0, 7.0], "high": [8.0, 8.5, 8.2]}
+
+TABLE = pd.DataFrame(
+    {
+        "label": ["A <b>", "B"],
+        "corpus": ["c", "c"],
+        "unit": "tokens",
+        "recall_at_10": [0.95, 0.91],
+        "last_probe_error": [2.1, np.nan],
+        "r_squared": np.nan,
+        "recall_at_10_low": [0.93, 0.89],
+        "recall_at_10_high": [0.97, 0.93],
+        "last_probe_error_low": [2.0, np.nan],
+        "last_probe_error_high": [2.2, np.nan],
+        "r_squared_low": np.nan,
+        "r_squared_high": np.nan,
+    }
+)
 
 
 def typed(texts: list[str]) -> Result:
@@ -22,11 +44,8 @@ def test_a_point_is_a_beginning_and_is_named_by_its_last_word() -> None:
     assert (star.x.tolist(), star.y.tolist()) == ([3], [10])
     names = [text.text for text in figure.layout.annotations[1:]]
     assert names == ["a", "&lt;b&gt;b&lt;/b&gt;", "c"]
-
-
-def test_many_words_have_no_room_for_names() -> None:
-    texts = [" ".join("x" * (n + 1)) for n in range(30)]
-    assert len(steps.growth(typed(texts)).layout.annotations) == 1
+    many = typed([" ".join("x" * (n + 1)) for n in range(30)])
+    assert len(steps.growth(many).layout.annotations) == 1
 
 
 def test_the_band_is_that_of_lengths_like_those_of_the_sentence() -> None:
@@ -41,9 +60,31 @@ def test_the_way_has_a_bar_for_each_weight_and_norm() -> None:
         {"name": "embeddings", "weights": 11_918_592, "norm": 6.94},
         {"name": "other", "weights": 800, "norm": None},
     ]
-    result = Result("anatomy", "?", ".", pd.DataFrame(), picture={"steps": parts})
-    weights, norms = steps.way(result).data
-    assert (list(weights.x), list(norms.x)) == ([0, 11_918_592, 800], [1.5, 6.94, 0])
-    texts = [(text.text, text.x, text.y) for text in steps.way(result).layout.annotations]
+    figure = steps.way(Result("anatomy", "?", ".", pd.DataFrame(), picture={"steps": parts}))
+    assert [list(bars.x) for bars in figure.data] == [[0, 11_918_592, 800], [1.5, 6.94, 0]]
+    texts = [(text.text, text.x, text.y) for text in figure.layout.annotations]
     assert texts[:2] == [("11.9 M", 11_918_592, -1), ("800", 800, -2)]
     assert texts[2:] == [("1.50", 1.5, 0), ("6.94", 6.94, -1)]
+
+
+@pytest.mark.parametrize("corpora", [["c", "c"], ["c", "d"]])
+def test_a_model_has_a_point_with_its_interval_wherever_it_has_a_number(corpora) -> None:
+    figure = models(Result("models", "Which?", "A.", TABLE.assign(corpus=corpora)))
+    points = [(one.xaxis, one.x[0], one.y[0]) for one in figure.data if one.mode == "markers"]
+    assert points == [("x", 0.95, 0), ("x", 0.91, 1), ("x2", 2.1, 0)]
+    lines = [list(one.x) for one in figure.data if one.mode == "lines"]
+    assert lines == [[0.93, 0.97], [0.89, 0.93], [2.0, 2.2]]
+    rest = " · d" * (corpora[1] == "d")
+    texts = [label.text.removesuffix(" · c") for label in figure.layout.annotations]
+    names = {"A &lt;b&gt;", f"B{rest}", "Probe misses<br>by (tokens)"}
+    assert names | {"95%", "91%", "2.1", "undefined"} <= set(texts)
+
+
+def test_figures_have_the_colours_of_the_light_theme() -> None:
+    config = Path(__file__).parents[2] / ".streamlit" / "config.toml"
+    theme = tomllib.loads(config.read_text("utf-8"))["theme"]["light"]
+    places = {role: colour for colour, role in style.THEME.items()}
+    for name in ("Categorical", "Sequential"):
+        colours = theme[f"chart{name}Colors"]
+        ours = [places[f"chart-{name.lower()}-colors {n}"] for n in range(len(colours))]
+        assert ours == colours
