@@ -1,13 +1,21 @@
-"""Functions that tests run in a process whose clients ask the stand-in."""
+"""Functions that ask the stand-in in a process of their own, and files for it to serve."""
 
 import contextlib
+import io
 import itertools
+import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from safetensors.numpy import save
+
 from clsviz.experiment import Experiment
-from clsviz.progress import Cancelled
+from clsviz.progress import Cancelled, Progress
 from clsviz.sources import hub_datasets, models
 from clsviz.sources.corpora import Corpus
 from clsviz.sources.models import Weights
@@ -17,20 +25,28 @@ Run = Callable[..., Any]
 """Runs one of the functions in that process."""
 
 PATIENCE = 0.7
-SMALL = {"round_rows": 100, "patience": PATIENCE}
 
 
-def find(name: str, seed: int = 0) -> Weights:
-    return models.find(name, seed, patience=PATIENCE)
+def find(name: str, seed: int = 0, n_calls: float = math.inf) -> Weights:
+    return models.find(name, seed, cancelling(n_calls), PATIENCE)
 
 
-def draw(root: Path, corpus: str, **settings: Any) -> Corpus:
-    limits = Limits(**(SMALL | settings.pop("limits", {})))
-    return hub_datasets.draw(Experiment(corpus=corpus, **settings), root, limits=limits)
+def draw(
+    root: Path,
+    corpus: str,
+    limits: dict[str, Any] | None = None,
+    n_calls: float = math.inf,
+    folder: str = ".",
+    **settings: Any,
+) -> Corpus:
+    sizes = Limits(**({"round_rows": 100, "patience": PATIENCE} | (limits or {})))
+    with contextlib.chdir(folder):
+        experiment = Experiment(corpus=corpus, **settings)
+        return hub_datasets.draw(experiment, root, cancelling(n_calls), sizes)
 
 
-def cancel_after(n: int, name: str, root: Path | None = None) -> str:
-    """What ends a download, or a draw, whose progress is cancelled at its n-th call."""
+def cancelling(n: float) -> Progress:
+    """Cancels at the n-th call."""
     calls = itertools.count(1)
 
     def progress(done: int, total: int, unit: str) -> None:
@@ -38,20 +54,26 @@ def cancel_after(n: int, name: str, root: Path | None = None) -> str:
         if next(calls) >= n:
             raise Cancelled
 
-    try:
-        if root:
-            experiment = Experiment(corpus=name, sample_size=300)
-            hub_datasets.draw(experiment, root, progress, Limits(**SMALL))
-        else:
-            models.find(name, 0, progress, PATIENCE)
-    except Cancelled:
-        return "cancelled"
-    return "done"
+    return progress
 
 
-def draw_in_folder_of(name: str, root: Path) -> Corpus:
-    """A draw where a local folder has the name of the dataset."""
-    (root / name / "data").mkdir(parents=True)
-    (root / name / "data" / "train.csv").write_text("text\nOf this machine.\n")
-    with contextlib.chdir(root):
-        return draw(root, name)
+def parquet(columns: dict[str, Any], rows: int = 20) -> bytes:
+    """A Parquet file with row groups of some rows."""
+    file = io.BytesIO()
+    pq.write_table(pa.table(columns), file, row_group_size=rows)
+    return file.getvalue()
+
+
+def dataset(n: int = 500) -> dict[str, bytes]:
+    """A dataset of one file and one split."""
+    texts = [f"Sentence number {index}." for index in range(n)]
+    return {"data/train-0.parquet": parquet({"id": list(range(n)), "text": texts})}
+
+
+def model(**config: object) -> dict[str, bytes]:
+    """The files of a model, with weights that nobody loads."""
+    return {
+        "config.json": json.dumps({"model_type": "bert", **config}).encode(),
+        "tokenizer.json": b"{}",
+        "model.safetensors": save({"weight": np.zeros(300_000, np.float32)}),
+    }

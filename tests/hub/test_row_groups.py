@@ -2,7 +2,7 @@ import io
 
 import numpy as np
 import pyarrow.parquet as pq
-from hub.contents import parquet
+from hub.client import parquet
 
 from clsviz.sources import row_groups
 from clsviz.sources.row_groups import Limits, RowGroup
