@@ -52,7 +52,7 @@ def verdict(seed: int, *, is_bent: bool, n_equal: int) -> tuple[str, float]:
         np.zeros(N_TEXTS, bool),
     )
     answers = answer(searches, rank_all(searches, indexed, 0, None), "cosine", 0)
-    return verdict_of(answers, "cosine"), answers.own.fifths[0].exposure or 0.0
+    return verdict_of(answers), answers.own.exposure[0] or 0.0
 
 
 def main(n: int) -> None:

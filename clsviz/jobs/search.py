@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final, Self
 
@@ -17,8 +18,9 @@ from clsviz.measurements import Last
 from clsviz.sources import models
 from clsviz.sources.models import Weights
 from clsviz.sources.searches import Searches, find
-from clsviz.statistics import exposure, fixes
-from clsviz.statistics.ranking import Floats32, Relevance, rank, rank_by_words, right_ranks, unit
+from clsviz.statistics import fixes
+from clsviz.statistics.exposure import Evaluation
+from clsviz.statistics.ranking import Floats32, rank, rank_by_words, right_ranks, unit
 from clsviz.store.chunks import Chunks
 from clsviz.store.results import Results
 
@@ -44,13 +46,13 @@ class Indexed:
     @classmethod
     def of(cls, texts: Measured, queries: Measured, pooling: Pooling) -> Self:
         """From measured texts and queries; raises SettingError where the model lacks the vector."""
-        both = [some.norms for some in (texts, queries)]
-        vectors = [norms for norms in both if isinstance(norms, Last)]
-        own = [some.of(pooling) for some in vectors]
-        is_mean = pooling == "mean"
-        means = () if is_mean else tuple(some.of("mean") for some in vectors)
+        norms, asking = texts.norms, queries.norms
+        assert isinstance(norms, Last)  # both are of the kind last
+        assert isinstance(asking, Last)
+        means = () if pooling == "mean" else (norms.of("mean"), asking.of("mean"))
         seconds = texts.seconds + queries.seconds
-        return cls(own[0], own[1], both[0].n_tokens, both[0].truncated, means, seconds)
+        own = norms.of(pooling), asking.of(pooling)
+        return cls(*own, norms.n_tokens, norms.truncated, means, seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +74,11 @@ class Rankings:
     nearest: NDArray[np.int32]
     coefficients: Mapping[str, Mapping[str, float]]
     seconds: float
+
+    @property
+    def ways(self) -> dict[str, NDArray[np.unsignedinteger]]:
+        """The ten texts of each search, by the name of the way."""
+        return dict(zip(self.names, self.tens, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,43 +112,37 @@ def rank_all(searches: Searches, indexed: Indexed, seed: int, power: float | Non
 
     power: of the user's own fix, or None. Raises Undefined where the texts have too few lengths.
     """
-    exposure.fifths_of(indexed.n_tokens)
-    relevance = Relevance.of(searches.right, len(indexed.texts))
-    folds = fixes.folds_of(relevance.n_searches, seed)
-    texts, queries = (
-        some.table["sentence"].to_pylist() for some in (searches.texts, searches.queries)
-    )
-    tens = {"bm25": rank_by_words(queries, texts)}
-    ranks, nearest, coefficients = [], [], {}
+    relevance, n = Evaluation.of(searches.right, indexed.n_tokens).relevance, len(searches.right)
+    folds = fixes.folds_of(n, seed)
+    samples = searches.queries, searches.texts
+    tens = {"bm25": rank_by_words(*(some.table["sentence"].to_pylist() for some in samples))}
+    coefficients, nearest = {}, []
     # Tokens beyond those that the model reads have no part in a vector.
     limit = indexed.n_tokens[~indexed.truncated].max(initial=0) or indexed.n_tokens.max()
     lengths = np.minimum(indexed.n_tokens, limit)
+    vectors = indexed.queries, indexed.texts, *indexed.means[::-1]
     for similarity in ("cosine", "dot"):
-        own, asking, *means = (
-            unit(vectors) if similarity == "cosine" else vectors
-            for vectors in (indexed.texts, indexed.queries, *indexed.means)
-        )
-        tens[similarity] = rank(asking, own)
+        is_cosine = similarity == "cosine"
+        queries, texts, *means = map(unit, vectors) if is_cosine else vectors
+        tens[similarity] = rank(queries, texts)
         if means:
-            tens[f"{similarity} mean_pooled"] = rank(means[1], means[0])
-        trial = fixes.Trial(asking, own, lengths, relevance, similarity == "cosine", power)
+            tens[f"{similarity} mean_pooled"] = rank(*means)
+        trial = fixes.Trial(queries, texts, lengths, relevance, is_cosine, power)
         for fix in trial.names:
             try:
                 tens[f"{similarity} {fix}"] = trial.rank(fix, folds)
             except Undefined:  # too few texts to fit it: it is not among the fixes of the answer
                 continue
-            fitted = trial.fit(fix, np.ones(relevance.n_searches, np.bool_))
+            fitted = trial.fit(fix, np.ones(n, np.bool_))
             coefficients[f"{similarity} {fix}"] = dict(fitted.coefficients)
-        places, best = right_ranks(asking, own, relevance)
-        ranks.append(places)
-        nearest.append(best)
+        nearest.append(right_ranks(queries, texts, relevance))
     return Rankings(
         n_tokens=indexed.n_tokens,
         truncated=indexed.truncated,
         names=tuple(tens),
         tens=np.stack(list(tens.values())).astype(np.min_scalar_type(relevance.n_texts)),
-        ranks=np.stack(ranks),
-        nearest=np.stack(nearest),
+        ranks=np.stack([ranks for ranks, _ in nearest]),
+        nearest=np.stack([places for _, places in nearest]),
         coefficients=coefficients,
         seconds=indexed.seconds,
     )
@@ -163,16 +164,14 @@ def run(
     if rankings is not None:
         job.result = replace(rankings, seconds=0.0)
         return
-    measured = []
-    for sample in searches.samples:
-        part: Job[Measured] = Job()
-        prepared = Prepared(weights, sample)
-        for _ in measure(part, prepared, experiment, "last", chunks, runner):
+    parts: list[Job[Measured]] = [Job() for _ in searches.samples]
+    for part, sample in zip(parts, searches.samples, strict=True):
+        for _ in measure(part, Prepared(weights, sample), experiment, "last", chunks, runner):
             job.show(part.done, part.total, part.unit)
             yield
-        if part.result is not None:
-            measured.append(part.result)
-    indexed = Indexed.of(measured[0], measured[1], experiment.pooling)
-    job.result = store.get(
-        key, Rankings, lambda: rank_all(searches, indexed, experiment.seed, power)
-    )
+    texts, queries = (part.result for part in parts)
+    assert texts  # both have taken their last step
+    assert queries
+    indexed = Indexed.of(texts, queries, experiment.pooling)
+    compute = partial(rank_all, searches, indexed, experiment.seed, power)
+    job.result = store.get(key, Rankings, compute)

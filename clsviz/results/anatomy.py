@@ -1,8 +1,8 @@
 """Inside the model: the way of [CLS] through its parts, and their weights."""
 
 import math
-from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,11 +19,8 @@ from clsviz.sources import models
 from clsviz.sources.models import Weights
 from clsviz.store.results import Results
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 VERSION: Final = 1
-"""Changes when models are taken apart in another way."""
+"""Changes when models are taken apart, or sentences measured word by word, in another way."""
 
 EXAMPLE: Final = "Sinan loves a beautiful day"
 """The sentence of a visitor who has typed none; all that is measured of it is stored."""
@@ -77,12 +74,24 @@ def dissected(
 
 
 def anatomy(parts: Anatomy, weights: Weights, text: str, experiment: Experiment) -> Result:
-    """The answer for a model and a text in it."""
-    table = parameters(parts)
-    n_weights = int(table["weights"].sum())
-    share = table["weights"][table["part"] == "embeddings"].sum() / n_weights
-    norms = np.linalg.norm(parts.states.astype(np.float64), axis=1)
-    facts = [
+    """The answer for a model and a text in it; the table has a row for each parameter."""
+    import pandas as pd
+
+    shapes = parts.shapes
+    columns = {
+        "name": parts.names,
+        "shape": [" × ".join(map(str, shape)) for shape in shapes],
+        "weights": [math.prod(shape) for shape in shapes],
+        "part": parts.parts,
+    }
+    table = pd.DataFrame(columns)
+    sizes = {
+        str(part): int(n) for part, n in table.groupby("part", sort=False)["weights"].sum().items()
+    }
+    n_weights = sum(sizes.values())
+    share = sizes.get("embeddings", 0) / n_weights
+    norms = np.linalg.norm(parts.states.astype(np.float64), axis=1).tolist()
+    facts = (
         Fact("n_parameters", "parameters", len(table), None, "count"),
         Fact("n_vocabulary", "tokens in the vocabulary", parts.vocabulary, None, "count"),
         Fact("max_length", "tokens read at most", parts.max_length, None, "count"),
@@ -90,23 +99,25 @@ def anatomy(parts: Anatomy, weights: Weights, text: str, experiment: Experiment)
         Fact("n_heads", "heads of attention in a layer", parts.n_heads, None, "count"),
         Fact("n_weights", "weights", n_weights, None, "count", is_quiet=True),
         Fact("embeddings_share", "in the embeddings", share, None, "percent", is_quiet=True),
-    ]
+    )
+    roles = [{"role": role, "token": token, "id": n} for role, token, n in parts.special]
     return Result(
         kind="anatomy",
         question=f"What happens to [CLS] on its way through {weights.label}?",
         verdict=verdict_of(parts.n_layers, n_weights, share),
         facts=tuple(fact for fact in facts if fact.value is not None),
         details={
-            "layers": [{"layer": n, "norm": float(norm)} for n, norm in enumerate(norms)],
-            "special_tokens": [
-                {"role": role, "token": token, "id": n} for role, token, n in parts.special
-            ],
+            "layers": [{"layer": n, "norm": norm} for n, norm in enumerate(norms)],
+            "special_tokens": roles,
         },
-        picture={"text": text, "steps": _steps(parts, table, norms)},
+        picture={"text": text, "steps": _steps(parts, sizes, norms)},
         caveats=_caveats(parts, weights),
         table=table,
-        about={name: getattr(experiment, name) for name in ("model", "seed", "precision")}
-        | {"model_fingerprint": weights.fingerprint, "model_class": parts.model_class},
+        about={
+            **{name: getattr(experiment, name) for name in ("model", "seed", "precision")},
+            "model_fingerprint": weights.fingerprint,
+            "model_class": parts.model_class,
+        },
     )
 
 
@@ -115,19 +126,6 @@ def verdict_of(n_layers: int, n_weights: int, share: float) -> str:
     size = f"{n_weights / 1e6:,.1f} million" if n_weights >= 1e5 else f"{n_weights:,}"
     amount = next((text for limit, text in SHARES.items() if share >= limit), "under a tenth")
     return f"{counted(n_layers, 'layer')}, {size} weights, {amount} of them in the embeddings."
-
-
-def parameters(parts: Anatomy) -> "pd.DataFrame":
-    """A row for each parameter: name, shape, weights and part."""
-    import pandas as pd
-
-    columns = {
-        "name": parts.names,
-        "shape": [" × ".join(map(str, shape)) for shape in parts.shapes],
-        "weights": [math.prod(shape) for shape in parts.shapes],
-        "part": parts.parts,
-    }
-    return pd.DataFrame(columns)
 
 
 def hidden_state(parts: Anatomy, layer: int | None, label: str) -> str:
@@ -204,39 +202,31 @@ def answers(parts: Anatomy, weights: Weights) -> list[tuple[str, str]]:
     ]
 
 
-def _steps(parts: Anatomy, table: "pd.DataFrame", norms: ArrayLike) -> list[dict[str, Any]]:
+def _steps(
+    parts: Anatomy, sizes: Mapping[str, int], norms: Sequence[float]
+) -> list[dict[str, Any]]:
     """Parts in the order of their use, with their weights and the norm of [CLS] after them."""
-    weights: Counter[str] = Counter()
-    for part, size in zip(table["part"], table["weights"], strict=True):
-        weights[part] += int(size)
-    of_layers = [f"layer {n}" if n else "embeddings" for n in range(parts.n_layers + 1)]
+    layers = [f"layer {n}" if n else "embeddings" for n in range(parts.n_layers + 1)]
     after = {
         "input vector": float(np.linalg.norm(parts.cls_input)),
-        **dict(zip(of_layers, np.asarray(norms).tolist(), strict=True)),
+        **dict(zip(layers, norms, strict=True)),
     }
     if len(parts.pooled):
         after["pooler"] = float(np.linalg.norm(parts.pooled))
-    return [
-        {"name": name, "weights": weights.get(name), "norm": after.get(name)}
-        for name in dict.fromkeys([*after, *weights])
-    ]
+    names = dict.fromkeys([*after, *sizes])
+    return [{"name": name, "weights": sizes.get(name), "norm": after.get(name)} for name in names]
 
 
 def _caveats(parts: Anatomy, weights: Weights) -> tuple[str, ...]:
-    n_shared = parts.n_layers - parts.n_blocks
-    cases = [
-        (weights.is_untrained, "The weights are random."),
-        (
-            n_shared > 0,
-            f"{counted(parts.n_layers, 'layer')} share {counted(parts.n_blocks, 'block')}: their"
-            " weights are counted at the first.",
-        ),
-        (
-            parts.is_cut,
-            f"The model reads only the first {len(parts.ids):,} tokens of the sentence.",
-        ),
-    ]
-    return tuple(text for holds, text in cases if holds)
+    layers, blocks = counted(parts.n_layers, "layer"), counted(parts.n_blocks, "block")
+    shared = f"{layers} share {blocks}: their weights are counted at the first."
+    read = f"The model reads only the first {len(parts.ids):,} tokens of the sentence."
+    cases = {
+        "The weights are random.": weights.is_untrained,
+        shared: parts.n_layers > parts.n_blocks,
+        read: parts.is_cut,
+    }
+    return tuple(text for text, holds in cases.items() if holds)
 
 
 def _numbers(vector: ArrayLike) -> str:

@@ -251,10 +251,8 @@ def _picture(used: "pd.DataFrame", line: Line | None, curve: Curve | None) -> di
     """Medians and ranges by length, the line's interval, and the curve."""
     picture: dict[str, Any] = {}
     bands = by_length.bands(used["length"][:MOST], used["norm"][:MOST])
-    if len(bands.n) > 1:
-        middles = (bands.first + bands.last) / 2
-        ends = {"low": bands.low, "high": bands.high}
-        picture["bands"] = {"lengths": middles, "median": bands.median, **ends}
+    if len(bands) > 1:
+        picture["bands"] = {name: column.to_numpy() for name, column in bands.items()}
     if line is not None and line.is_bounded:
         lengths = np.linspace(used["length"].min(), used["length"].max(), 50)
         low, high = line.band(lengths)

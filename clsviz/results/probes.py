@@ -20,8 +20,8 @@ from clsviz.results.numbers import DASH, counted, folded, length, lowered, perce
 from clsviz.results.result import Fact, Result, first
 from clsviz.results.select import check_vector, left_out, norms_of, select, used_of
 from clsviz.statistics import ridge
-from clsviz.statistics.bootstrap import folds
-from clsviz.statistics.jackknife import Floats, check_different
+from clsviz.statistics.intervals import Floats, check_different, folds
+from clsviz.statistics.ranking import unit
 from clsviz.store.results import Results
 
 if TYPE_CHECKING:
@@ -349,7 +349,7 @@ def _checks(vectors: NDArray[np.float32], used: "pd.DataFrame") -> Checks:
         except Undefined:
             return np.nan, np.nan
 
-    direction, half = score(ridge.directions(vectors), y), score(vectors[:n], y[:n])
+    direction, half = score(unit(vectors.astype(np.float64)), y), score(vectors[:n], y[:n])
     return Checks(*direction, *half, score(vectors, shuffled)[0])
 
 

@@ -59,8 +59,8 @@ def citation() -> str:
 
 def versions() -> dict[str, str]:
     """Versions that can change a digit."""
-    libraries = {name: version(name) for name in LIBRARIES}
-    return {"clsviz": VERSION, "python": platform.python_version(), **libraries}
+    own = {"clsviz": VERSION, "python": platform.python_version()}
+    return own | {name: version(name) for name in LIBRARIES}
 
 
 def method(weights: Weights, corpus: Corpus, sample: str) -> dict[str, str]:

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clsviz.errors import SettingError, quote
 from clsviz.results.numbers import DASH, FORMS
+from clsviz.statistics.intervals import Interval
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
-
-Interval = tuple[float, float]
 
 WRITERS: Final = (".csv", ".parquet")
 """Endings of files for the table."""
@@ -40,9 +39,8 @@ class Fact:
     is_quiet: bool = False
 
     def __str__(self) -> str:
-        if self.form == "count":
-            return f"{self.number} {self.label}"
-        return f"{self.label} {self.number}"
+        words = [self.label, self.number]
+        return " ".join(words[::-1] if self.form == "count" else words)
 
     @property
     def number(self) -> str:
@@ -50,10 +48,8 @@ class Fact:
         if self.value is None or math.isnan(self.value):
             return DASH
         write = FORMS[self.form]
-        if self.interval is None or not all(map(math.isfinite, self.interval)):
-            return write(self.value)
-        low, high = self.interval
-        return f"{write(self.value)} ({write(low)} to {write(high)})"
+        ends = [write(end) for end in self.interval or () if math.isfinite(end)]
+        return write(self.value) + f" ({' to '.join(ends)})" * (len(ends) == 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,36 +81,32 @@ class Result:
         """The facts on one line."""
         return " · ".join(str(fact) for fact in self.facts if not fact.is_quiet)
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The answer, a line each, without the question."""
+        return tuple(filter(None, [self.verdict, self.advice, self.numbers, *self.caveats]))
+
     def fact(self, key: str) -> float | None:
         """The value of a fact; None where it is undefined, or there is none of this key."""
-        values = {fact.key: fact.value for fact in self.facts}
-        return values.get(key)
+        return {fact.key: fact.value for fact in self.facts}.get(key)
 
     def text(self) -> str:
         """For a terminal."""
-        lines = [self.question, self.verdict, self.advice, self.numbers, *self.caveats]
-        return "\n".join(filter(None, lines))
+        return "\n".join([self.question, *self.lines])
 
     def json(self) -> dict[str, Any]:
         """For a program: how it was measured, the answer, each fact by its key; null for NaN."""
-        answer = {
+        values = {
+            **self.about,
             "question": self.question,
             "verdict": self.verdict,
             "advice": self.advice,
-            "caveats": list(self.caveats),
+            "caveats": self.caveats,
+            **{fact.key: fact.value for fact in self.facts},
+            **{f"{fact.key}_interval": fact.interval for fact in self.facts if fact.interval},
+            **self.details,
         }
-        facts = {fact.key: fact.value for fact in self.facts}
-        intervals = {f"{fact.key}_interval": fact.interval for fact in self.facts if fact.interval}
-        return {
-            name: _finite(value)
-            for name, value in {
-                **self.about,
-                **answer,
-                **facts,
-                **intervals,
-                **self.details,
-            }.items()
-        }
+        return {name: _finite(value) for name, value in values.items()}
 
     def write(self, path: Path) -> None:
         """Write the table as .csv or .parquet; raises SettingError or StoreError."""
@@ -137,7 +129,6 @@ class Result:
         """Write the picture as .png, .svg, .pdf or .html; raises SettingError or StoreError."""
         from clsviz.figures import image
 
-        check_ending(path, PICTURES)
         image.save(self.plot(), path)
 
     def _repr_html_(self) -> str:
@@ -145,11 +136,10 @@ class Result:
         from clsviz.figures import image
 
         picture = base64.b64encode(image.render(self.plot())).decode()
-        lines = [self.verdict, self.advice, self.numbers, *self.caveats]
+        lines = "".join(f"<p>{html.escape(line)}</p>" for line in self.lines)
         return (
-            f"<h3>{html.escape(self.question)}</h3>"
-            + "".join(f"<p>{html.escape(line)}</p>" for line in lines if line)
-            + f'<img alt="{html.escape(self.verdict)}" src="data:image/png;base64,{picture}">'
+            f"<h3>{html.escape(self.question)}</h3>{lines}"
+            f'<img alt="{html.escape(self.verdict)}" src="data:image/png;base64,{picture}">'
         )
 
 

@@ -1,7 +1,7 @@
 """Does length bend my search?: exposure of texts by length, and what to do about it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -13,16 +13,21 @@ from clsviz.experiment import Experiment
 from clsviz.jobs.search import Rankings
 from clsviz.results import provenance
 from clsviz.results.norms import IN_WORDS
-from clsviz.results.numbers import counted, percent, times
+from clsviz.results.numbers import percent, times
 from clsviz.results.result import Fact, Result, first
 from clsviz.sources.models import Weights
 from clsviz.sources.searches import Searches
-from clsviz.statistics import exposure as exposures
-from clsviz.statistics import fixes
-from clsviz.statistics.exposure import FAIR, Fifth, Outcome, Ranking
-from clsviz.statistics.fixes import Advice
-from clsviz.statistics.jackknife import Interval
-from clsviz.statistics.ranking import Relevance
+from clsviz.statistics.exposure import (
+    FAIR,
+    FIFTHS,
+    STANDING,
+    Evaluation,
+    Ranking,
+    mean_interval,
+)
+from clsviz.statistics.fixes import FORMULAS, Advice, advise, folds_of
+from clsviz.statistics.intervals import Interval
+from clsviz.statistics.ranking import N_PLACES, Relevance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +36,8 @@ Similarity = Literal["cosine", "dot"]
 
 QUESTION: Final = "Are texts of some lengths found more often than they are right?"
 
-FIFTHS: Final = ("shortest", "second-shortest", "middle", "second-longest", "longest")
+OTHER: Final[dict[str, Similarity]] = {"cosine": "dot", "dot": "cosine"}
+"""Each similarity's alternative."""
 
 BY: Final[dict[str, str]] = {"cosine": "cosine", "dot": "dot product", "bm25": "BM25"}
 """Ways to search as sentences name them."""
@@ -45,10 +51,15 @@ FIXES: Final = {
 }
 """Each fix as an imperative."""
 
-MOST_MISLED: Final = 10
+RANGES: Final = {"max_exposure": (1, 1000), "length_power": (-2, 2)}
 
-MOST_EXPOSURE: Final = (1.0, 1000.0)
-"""Values that `max_exposure` can have."""
+FIXED: Final = ("precision", "probe_size", "length_cutoff", "layer", "unit")
+"""Settings of a view that a search does not have."""
+
+OWN: Final = ("model", "corpus", "column", "encoding", "configuration", "split")
+"""Settings that own vectors do not have."""
+
+MOST_MISLED: Final = 10
 
 
 @dataclass(frozen=True)
@@ -71,44 +82,33 @@ class Search:
     length_power: float | None = None
 
     def __post_init__(self) -> None:
-        if self.similarity not in ("cosine", "dot"):
-            reason = f"similarity is {quote(self.similarity)}."
-            raise SettingError(reason, "Choose cosine or dot.")
+        if self.similarity not in OTHER:
+            raise SettingError(f"similarity is {quote(self.similarity)}.", "Choose cosine or dot.")
         if (self.vectors is None) != (self.query_vectors is None):
             reason = "Only one of vectors and query_vectors is given."
             raise SettingError(reason, "Give both: of the texts, and of the queries.")
         if self.vectors is not None and (self.task or self.titles or self.searches is not None):
             reason = "Own vectors name the right texts by their ids."
             raise SettingError(reason, "Leave task, titles and searches out.")
-        low, high = MOST_EXPOSURE
-        if self.max_exposure is not None and not low <= self.max_exposure <= high:
-            reason = f"max_exposure is {self.max_exposure:g}."
-            raise SettingError(reason, f"Choose a number from {low:g} to {high:g}.")
-        if self.length_power is not None and not -2 <= self.length_power <= 2:
-            reason = f"length_power is {self.length_power:g}."
-            raise SettingError(reason, "Choose a number from -2 to 2.")
-
-
-DEFAULT_SEARCH: Final = Search()
+        for name, (low, high) in RANGES.items():
+            value = getattr(self, name)
+            if value is not None and not low <= value <= high:
+                raise SettingError(
+                    f"{name} is {value:g}.", f"Choose a number from {low} to {high}."
+                )
 
 
 def check(experiment: Experiment, search: Search) -> None:
     """Raise SettingError where a setting of a view is set that a search does not have."""
+    values: dict[str, tuple[object, ...]] = {"segmentation": ("auto", "lines", "paragraphs")}
+    values |= {name: (getattr(Experiment, name),) for name in FIXED}
+    reasons = dict.fromkeys(values, "; a search has whole texts and exact last vectors")
     if search.vectors is not None:
-        for name in ("model", "corpus", "column", "encoding", "configuration", "split"):
-            value = getattr(experiment, name)
-            if value not in ("", "minilm", "python-api"):
-                reason = f"{name} is {quote(value)}, which own vectors do not have."
-                raise SettingError(reason, f"Leave {name} out.")
-    fixed: dict[str, Any] = {"segmentation": ("auto", "lines", "paragraphs")}
-    fixed |= {
-        name: (getattr(Experiment, name),)
-        for name in ("precision", "probe_size", "length_cutoff", "layer", "unit")
-    }
-    for name, values in fixed.items():
-        if (value := getattr(experiment, name)) not in values:
-            reason = f"{name} is {quote(value)}; a search has whole texts and exact last vectors."
-            raise SettingError(reason, f"Leave {name} out.")
+        values |= dict.fromkeys(OWN, ("", "minilm", "python-api"))
+        reasons = dict.fromkeys(OWN, ", which own vectors do not have") | reasons
+    for name, reason in reasons.items():
+        if (value := getattr(experiment, name)) not in values[name]:
+            raise SettingError(f"{name} is {quote(value)}{reason}.", f"Leave {name} out.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,46 +119,33 @@ class Answer:
     difference of recall and its interval.
     """
 
+    similarity: Similarity
     relevance: Relevance
     own: Ranking
     other: Ranking
     words: Ranking
     fixes: Mapping[str, tuple[Ranking, float, Interval]]
     advice: Advice | None
-    outcome: Outcome
 
 
 def answer(searches: Searches, rankings: Rankings, similarity: Similarity, seed: int) -> Answer:
     """Recall and exposure of every way by a similarity, and the advised fix."""
-    relevance = Relevance.of(searches.right, len(rankings.n_tokens))
-    fifths = exposures.fifths_of(rankings.n_tokens)
-    samples = exposures.draws(relevance.n_searches, seed)
-    ways = dict(zip(rankings.names, rankings.tens, strict=True))
-    outcomes = {name: Outcome.of(tens, relevance, fifths) for name, tens in ways.items()}
-    words = outcomes["bm25"]
-
-    def summarize(name: str) -> Ranking:
-        columns = relevance, rankings.n_tokens, fifths, samples
-        shuffled = exposures.shuffled(ways[name], relevance, fifths, seed)
-        against = None if name == "bm25" else words
-        return exposures.summarize(outcomes[name], *columns, shuffled, against)
-
-    own, other = outcomes[similarity], "dot" if similarity == "cosine" else "cosine"
+    evaluation = Evaluation.of(searches.right, rankings.n_tokens, seed)
+    words = evaluation.rank(rankings.ways["bm25"])
     prefix = f"{similarity} "
-    fixed = {way.removeprefix(prefix): way for way in outcomes if way.startswith(prefix)}
-    if similarity == "dot":
-        fixed = {"normalized": "cosine", **fixed}
-    ranking = summarize(similarity)
-    gains = {fix: outcomes[way].recall - own.recall for fix, way in fixed.items()}
-    tested = {
-        fix: (summarize(fixed[fix]), float(gain.mean()), exposures.mean_interval(gain, samples))
-        for fix, gain in gains.items()
+    ways = {
+        way.removeprefix(prefix): evaluation.rank(tens, words)
+        for way, tens in rankings.ways.items()
+        if way in OTHER or way.startswith(prefix)
     }
-    folds = fixes.folds_of(relevance.n_searches, seed)
-    bends = any(fifth.stands_out for fifth in ranking.fifths)
-    candidates = {fix: outcomes[way] for fix, way in fixed.items()}
-    advice = fixes.advise(own, candidates, folds, bends, seed)
-    return Answer(relevance, ranking, summarize(other), summarize("bm25"), tested, advice, own)
+    own, other = ways.pop(similarity), ways.pop(OTHER[similarity])
+    fixed = {"normalized": other, **ways} if similarity == "dot" else ways
+    fixes = {}
+    for fix, ranking in fixed.items():
+        gain = ranking.recalls - own.recalls
+        fixes[fix] = ranking, float(gain.mean()), mean_interval(gain, evaluation.draws)
+    advice = advise(own, fixed, folds_of(len(searches.right), seed), seed)
+    return Answer(similarity, evaluation.relevance, own, other, words, fixes, advice)
 
 
 def result(
@@ -171,85 +158,61 @@ def result(
 ) -> Result:
     """The answer for the searches of a view, by a model, or by own vectors with a fingerprint."""
     answers = answer(searches, rankings, search.similarity, experiment.seed)
-    verdict = verdict_of(answers, search.similarity)
-    excess = _excess(answers.own, search.max_exposure)
-    table = _table(searches, rankings, answers, search.similarity)
+    verdict = verdict_of(answers)
+    excess = _excess(answers.own.fifths, search.max_exposure)
     settings = {**asdict(experiment), **asdict(search)}
-    paths = ("searches", "vectors", "query_vectors")
-    settings |= {name: str(settings[name]) for name in paths if settings[name] is not None}
     if search.vectors is not None:
         settings |= dict.fromkeys(("model", "corpus"), search.vectors.name)
-    fingerprints = {
-        "model_fingerprint": weights.fingerprint if weights else fingerprint,
-        "corpus_fingerprint": searches.fingerprint,
-        "seconds": round(rankings.seconds, 3),
-    }
+    texts = {name: str(value) for name, value in settings.items() if isinstance(value, Path)}
     return Result(
         kind="search",
         question=QUESTION,
         verdict=verdict,
         advice=_advice(answers, verdict),
-        facts=_facts(answers, rankings),
-        details={**_details(searches, rankings, answers, search.similarity), **excess},
-        picture={
-            **_picture(answers, search.similarity),
-            "unit": "tokens" if search.vectors is None else "words",
-        },
+        facts=_facts(answers, float(rankings.truncated.mean())),
+        details={**_details(searches, rankings, answers), **excess},
+        picture=_picture(answers) | {"unit": "tokens" if weights else "words"},
         caveats=_caveats(searches, rankings, excess, search, weights),
-        table=table,
-        about={**settings, **fingerprints},
+        table=_table(searches, rankings, answers),
+        about={
+            **settings,
+            **texts,
+            "model_fingerprint": weights.fingerprint if weights else fingerprint,
+            "corpus_fingerprint": searches.fingerprint,
+            "seconds": round(rankings.seconds, 3),
+        },
         command=_command(experiment, search),
     )
 
 
-def verdict_of(answers: Answer, similarity: Similarity) -> str:
+def verdict_of(answers: Answer) -> str:
     """The answer in a sentence."""
-    own, words = answers.own, answers.words
-    by = f"by {BY[similarity]}"
-    standing = [fifth for fifth in own.fifths if fifth.stands_out]
-    pairs = zip(own.fifths, words.fifths, strict=True)
-    beyond = [fifth for fifth, other in pairs if fifth.is_more_than(other)]
-    uneven = [fifth for fifth in own.fifths if fifth.is_uneven]
-    undecided = [n for n, fifth in enumerate(own.fifths) if fifth.is_undecided]
+    own, by = answers.own.fifths, f"by {BY[answers.similarity]}"
+    beyond, standing = own[own["is_beyond_words"]], own[own["state"].isin(STANDING)]
+    uneven, undecided = (own[own["state"] == state] for state in ("uneven", "undecided"))
+    too_few = "Can’t tell yet: too few searches"
     return first(
         (
-            own.recall_interval[0] <= answers.relevance.chance,
+            answers.own.recall_interval[0] <= answers.relevance.chance,
             "Can’t tell: the search finds the right text hardly more often than chance.",
         ),
-        (bool(beyond), f"Yes: {by}, {_share(own, beyond)}."),
-        (
-            bool(standing),
-            f"Yes, but not clearly more than word matching: {_share(own, standing)}.",
-        ),
-        (
-            bool(undecided),
-            f"Can’t tell yet: too few searches for texts of the {_name(undecided)} fifth.",
-        ),
-        (bool(uneven), f"At most a little: {by}, {_share(own, uneven)}."),
+        (len(beyond) > 0, f"Yes: {by}, {_share(beyond)}."),
+        (len(standing) > 0, f"Yes, but not clearly more than word matching: {_share(standing)}."),
+        (len(undecided) > 0, f"{too_few} for texts of the {''.join(undecided.index[:1])} fifth."),
+        (len(uneven) > 0, f"At most a little: {by}, {_share(uneven)}."),
         (True, f"Hardly: {by}, texts of every length are found about as often as they are right."),
     )
 
 
-def _name(places: list[int]) -> str:
-    return FIFTHS[places[0]] if places else ""
-
-
-def _share(ranking: Ranking, fifths: list[Fifth]) -> str:
+def _share(fifths: "pd.DataFrame") -> str:
     """The fifth that takes most beyond its share, or else the one that takes least of it."""
-    if not fifths:
+    if fifths.empty:
         return ""
-    favoured = max(fifths, key=_exposure)
-    if _exposure(favoured) > 1:
-        name = FIFTHS[ranking.fifths.index(favoured)]
-        return f"the {name} fifth takes {_exposure(favoured):.2g} times its share"
-    neglected = min(fifths, key=_exposure)
-    share = f"{_exposure(neglected):.2g}" if _exposure(neglected) >= 0.01 else "under 0.01"
-    name = FIFTHS[ranking.fifths.index(neglected)]
-    return f"the {name} fifth takes only {share} times its share"
-
-
-def _exposure(fifth: Fifth) -> float:
-    return 0.0 if fifth.exposure is None else fifth.exposure
+    shares = fifths["exposure"].fillna(0.0)
+    if shares.max() > 1:
+        return f"the {shares.idxmax()} fifth takes {shares.max():.2g} times its share"
+    amount = f"{shares.min():.2g}" if shares.min() >= 0.01 else "under 0.01"
+    return f"the {shares.idxmin()} fifth takes only {amount} times its share"
 
 
 def _advice(answers: Answer, verdict: str) -> str:
@@ -258,63 +221,56 @@ def _advice(answers: Answer, verdict: str) -> str:
     if verdict.startswith("Can’t"):
         return ""
     if advice is None:
-        bends = any(fifth.stands_out for fifth in answers.own.fifths)
-        return "Leave it: no fix clearly raises recall." if bends else "Leave it."
+        return f"Leave it{': no fix clearly raises recall' * answers.own.bends}."
     before, after = percent(advice.before), percent(advice.after)
     direction = "rises" if advice.after > advice.before else "falls"
-    change = f"recall {direction} from {before} to {after}"
-    if before == after:
-        change = f"recall stays at {after}"
-    condition = " only if all lengths must be found equally often" if advice.is_at_a_cost else ""
-    return f"{FIXES[advice.fix]}{condition}: {change}."
+    change = f"{direction} from {before} to {after}" if before != after else f"stays at {after}"
+    condition = " only if all lengths must be found equally often" * advice.is_at_a_cost
+    return f"{FIXES[advice.fix]}{condition}: recall {change}."
 
 
-def _facts(answers: Answer, rankings: Rankings) -> tuple[Fact, ...]:
-    own, words, relevance = answers.own, answers.words, answers.relevance
-    n = relevance.n_searches
-    truncated = float(rankings.truncated.mean())
-    shares = [
-        Fact(f"exposure_{name}", f"{name} fifth", fifth.exposure, fifth.interval, "times")
-        for name, fifth in zip(FIFTHS, own.fifths, strict=True)
-        if name in ("shortest", "longest")
-    ]
+def _facts(answers: Answer, truncated: float) -> tuple[Fact, ...]:
+    own, relevance = answers.own, answers.relevance
+    exposures = zip(FIFTHS, own.exposure, own.intervals, strict=True)
     return (
         Fact("recall_at_10", "recall among ten", own.recall, own.recall_interval, "percent"),
         Fact("ndcg_at_10", "nDCG", own.ndcg),
-        Fact("bm25_recall_at_10", "by BM25", words.recall, None, "percent"),
-        *shares,
-        Fact("n_searches", "searches", n, form="count"),
-        Fact("n_texts", "texts", relevance.n_texts, form="count"),
+        Fact("bm25_recall_at_10", "by BM25", answers.words.recall, None, "percent"),
+        *(
+            Fact(f"exposure_{name}", f"{name} fifth", exposure, interval, "times")
+            for name, exposure, interval in exposures
+            if name in ("shortest", "longest")
+        ),
+        Fact("n_searches", "searches", relevance.n_searches, None, "count"),
+        Fact("n_texts", "texts", relevance.n_texts, None, "count"),
         Fact("truncated_share", "cut", truncated, None, "percent", is_quiet=True),
-        Fact("n_used", "searches", n, form="count", is_quiet=True),
+        Fact("n_used", "searches", relevance.n_searches, None, "count", is_quiet=True),
     )
 
 
-def _details(
-    searches: Searches, rankings: Rankings, answers: Answer, similarity: Similarity
-) -> dict[str, Any]:
+def _details(searches: Searches, rankings: Rankings, answers: Answer) -> dict[str, Any]:
     """Entries of JSON besides the facts."""
-    advised = answers.advice.fix if answers.advice else None
-    other = "dot" if similarity == "cosine" else "cosine"
-    correction = None
-    if advised is not None:
-        numbers = rankings.coefficients.get(f"{similarity} {advised}", {})
-        correction = {"formula": fixes.FORMULAS[advised], "coefficients": dict(numbers)}
+    similarity = answers.similarity
+    fix = answers.advice.fix if answers.advice else None
+    correction = fix and {
+        "formula": FORMULAS[fix],
+        "coefficients": dict(rankings.coefficients.get(f"{similarity} {fix}", {})),
+    }
     return {
         **_ranking(answers.own),
         "task": searches.task,
         "bm25": _ranking(answers.words),
-        "other_similarity": {"similarity": other, **_ranking(answers.other)},
+        "other_similarity": {"similarity": OTHER[similarity], **_ranking(answers.other)},
         "fixes": {
-            fix: {
+            name: {
                 "recall_at_10": ranking.recall,
                 "difference": difference,
                 "interval": interval,
-                "exposure": [fifth.exposure for fifth in ranking.fifths],
+                "exposure": ranking.exposure,
             }
-            for fix, (ranking, difference, interval) in answers.fixes.items()
+            for name, (ranking, difference, interval) in answers.fixes.items()
         },
-        "advised_fix": advised,
+        "advised_fix": fix,
         "correction": correction,
         "n_unknown_ids": searches.n_unknown_ids,
         "n_without_text": searches.n_without_text,
@@ -322,28 +278,18 @@ def _details(
 
 
 def _ranking(ranking: Ranking) -> dict[str, Any]:
+    columns = ["from_tokens", "to_tokens", "n_texts", "recall_at_10", "ndcg_at_10"]
     return {
         "recall_at_10": ranking.recall,
         "ndcg_at_10": ranking.ndcg,
         "recall_interval": ranking.recall_interval,
-        "exposure": [fifth.exposure for fifth in ranking.fifths],
-        "exposure_interval": [fifth.interval for fifth in ranking.fifths],
-        "fifths": [
-            {
-                "from_tokens": fifth.from_tokens,
-                "to_tokens": fifth.to_tokens,
-                "n_texts": fifth.n_texts,
-                "recall_at_10": fifth.recall,
-                "ndcg_at_10": fifth.ndcg,
-            }
-            for fifth in ranking.fifths
-        ],
+        "exposure": ranking.exposure,
+        "exposure_interval": ranking.intervals,
+        "fifths": ranking.fifths[columns].to_dict("records"),
     }
 
 
-def _table(
-    searches: Searches, rankings: Rankings, answers: Answer, similarity: Similarity
-) -> "pd.DataFrame":
+def _table(searches: Searches, rankings: Rankings, answers: Answer) -> "pd.DataFrame":
     """A row for each search, in the order of the searches.
 
     Columns: query; right, its right text that ranks best, right_tokens and right_rank; n_right,
@@ -354,28 +300,26 @@ def _table(
     import pandas as pd
 
     texts = searches.texts.table["sentence"].to_pandas().to_numpy()
-    side = ("cosine", "dot").index(similarity)
-    tens = rankings.tens[rankings.names.index(similarity)]
-    nearest, n_tokens = rankings.nearest[side], rankings.n_tokens
-    relevance, recall = answers.relevance, answers.outcome.recall
-    mean_tokens = n_tokens[tens].mean(axis=1)
-    ratio = np.log(np.maximum(mean_tokens, 1) / np.maximum(n_tokens[nearest], 1))
-    n_hits = np.rint(recall * np.minimum(relevance.n_right, tens.shape[1])).astype(np.int32)
-    return pd.DataFrame(
+    side = list(OTHER).index(answers.similarity)
+    tens, recall = answers.own.tens, answers.own.recalls
+    nearest, best, n_right = rankings.nearest[side], tens[:, 0], answers.relevance.n_right
+    right_tokens, found_tokens = rankings.n_tokens[nearest], rankings.n_tokens[tens]
+    table = pd.DataFrame(
         {
             "query": searches.queries.table["sentence"].to_pandas().to_numpy(),
             "right": texts[nearest],
-            "right_tokens": n_tokens[nearest],
+            "right_tokens": right_tokens,
             "right_rank": rankings.ranks[side],
-            "n_right": relevance.n_right,
-            "n_right_found": n_hits,
-            "first": texts[tens[:, 0]],
-            "first_tokens": n_tokens[tens[:, 0]],
-            "mean_tokens": mean_tokens,
+            "n_right": n_right,
+            "n_right_found": np.rint(recall * np.minimum(n_right, N_PLACES)).astype(np.int32),
+            "first": texts[best],
+            "first_tokens": found_tokens[:, 0],
+            "mean_tokens": found_tokens.mean(axis=1),
             "recall": recall,
-            "misled": np.where(n_hits == 0, ratio, 0.0),
         }
     )
+    ratio = np.log(table["mean_tokens"].clip(lower=1) / np.maximum(right_tokens, 1))
+    return table.assign(misled=ratio.where(recall == 0, 0.0))
 
 
 def misled(result: Result) -> "pd.DataFrame":
@@ -399,76 +343,69 @@ def misled_title(rows: "pd.DataFrame") -> str:
 
 
 def fix_title(result: Result) -> str:
-    """What trying the fixes has found."""
-    n, advised = counted(len(result.details["fixes"]), "fix").replace("fixs", "fixes"), ""
-    if fix := result.details["advised_fix"]:
-        advised = f"{FIXES[fix][0].lower()}{FIXES[fix][1:]}"
-    return f"Of {n} tried, one is advised: {advised}" if fix else f"Of {n} tried, none is advised"
+    """The fix that is advised, of those that were tried."""
+    n, fix = len(result.details["fixes"]), result.details["advised_fix"]
+    advised = (
+        f"one is advised: {FIXES[fix][0].lower()}{FIXES[fix][1:]}" if fix else "none is advised"
+    )
+    return f"Of {n} fix{'es' * (n != 1)} tried, {advised}"
 
 
 def fix_table(result: Result) -> "pd.DataFrame":
     """A row for each way to search: as it is, by words, and with every fix."""
     import pandas as pd
 
-    details, similarity = result.details, BY[result.about["similarity"]]
-    ways = [
-        (f"As it is, by {similarity}", details),
-        ("By BM25, which matches words", details["bm25"]),
-        *((FIXES[fix], numbers) for fix, numbers in details["fixes"].items()),
-    ]
-    return pd.DataFrame(
-        {
+    details = result.details
+    ways = {
+        f"As it is, by {BY[result.about['similarity']]}": details,
+        "By BM25, which matches words": details["bm25"],
+        **{FIXES[fix]: numbers for fix, numbers in details["fixes"].items()},
+    }
+    rows = []
+    for way, numbers in ways.items():
+        low, high = map(percent, numbers.get("interval", (0, 0)))
+        change = f"{percent(numbers.get('difference', 0))} ({low} to {high})"
+        row = {
             "Way": way,
             "Recall": percent(numbers["recall_at_10"]),
-            "Change": _change(numbers),
+            "Change": change * ("difference" in numbers),
             "Shortest fifth": times(numbers["exposure"][0] or 0.0),
             "Longest fifth": times(numbers["exposure"][-1] or 0.0),
         }
-        for way, numbers in ways
-    )
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
-def _change(numbers: Mapping[str, Any]) -> str:
-    """A change of recall, with its interval."""
-    if "difference" not in numbers:
-        return ""
-    change, (low, high) = numbers["difference"], numbers["interval"]
-    return f"{percent(change)} ({percent(low)} to {percent(high)})"
-
-
-def _picture(answers: Answer, similarity: Similarity) -> dict[str, Any]:
-    """Lengths of the fifths, and the lines, the one that is asked about first."""
-    other = "dot" if similarity == "cosine" else "cosine"
-    lines = {BY[similarity]: answers.own, BY[other]: answers.other, BY["bm25"]: answers.words}
-    if answers.advice and answers.advice.fix != "normalized":  # whose line is that of cosine
-        lines[answers.advice.fix.replace("_", "-")] = answers.fixes[answers.advice.fix][0]
+def _picture(answers: Answer) -> dict[str, Any]:
+    """Lengths of the fifths, and a line for each way, that of the similarity first."""
+    other, advice = OTHER[answers.similarity], answers.advice
+    lines = {BY[answers.similarity]: answers.own, BY[other]: answers.other}
+    lines[BY["bm25"]], fifths = answers.words, answers.own.fifths
+    if advice and advice.fix != "normalized":  # whose line is that of cosine
+        lines[advice.fix.replace("_", "-")] = answers.fixes[advice.fix][0]
     return {
-        "spans": [(fifth.from_tokens, fifth.to_tokens) for fifth in answers.own.fifths],
+        "spans": list(zip(fifths["from_tokens"], fifths["to_tokens"], strict=True)),
         "fair": FAIR,
         "lines": [
             {
                 "name": name,
-                "exposure": [fifth.exposure for fifth in ranking.fifths],
-                "intervals": [fifth.interval for fifth in ranking.fifths],
-                "recall": [fifth.recall for fifth in ranking.fifths],
+                "exposure": ranking.exposure,
+                "intervals": ranking.intervals,
+                "recall": ranking.fifths["recall_at_10"].tolist(),
             }
             for name, ranking in lines.items()
         ],
     }
 
 
-def _excess(ranking: Ranking, most: float | None) -> dict[str, Any]:
+def _excess(fifths: "pd.DataFrame", most: float | None) -> dict[str, list[str]]:
     """The fifths whose exposure is surely beyond a limit, and those for which that is open."""
     if most is None:
         return {}
-    names: dict[str, list[str]] = {"exceeded": [], "undecided": []}
-    for name, fifth in zip(FIFTHS, ranking.fifths, strict=True):
-        low, high = fifth.ends
-        if low > most or high < 1 / most:
-            names["exceeded"].append(name)
-        elif low < 1 / most or high > most:
-            names["undecided"].append(name)
-    return names
+    low, high = fifths["low"], fifths["high"]
+    exceeded = (low > most) | (high < 1 / most)
+    undecided = ((low < 1 / most) | (high > most)) & ~exceeded
+    return {"exceeded": [*fifths.index[exceeded]], "undecided": [*fifths.index[undecided]]}
 
 
 def _caveats(
@@ -481,29 +418,24 @@ def _caveats(
     """Everything left out or doubtful, a sentence each."""
     steps = pipeline.read(model.folder) if model else pipeline.Pipeline()
     truncated = float(rankings.truncated.mean())
-    label = model.label if model else ""
+    normalizes = f"{model.label if model else ''}’s own pipeline normalises vectors"
     most = search.max_exposure or 1.0
     limits = f"{1 / most:.2g} to {most:g}"
     beyond, undecided = (", ".join(excess.get(key, [])) for key in ("exceeded", "undecided"))
-    cases = [
-        (
-            truncated > 0,
-            f"The model reads only the beginning of {percent(truncated)} of the texts.",
+    cases = {
+        f"The model reads only the beginning of {percent(truncated)} of the texts.": truncated,
+        IN_WORDS: search.vectors,
+        pipeline.PROMPTED: steps.has_prompt,
+        pipeline.before(steps.others): steps.others,
+        f"{normalizes}: dot product concerns those who do not.": (
+            steps.normalizes and search.similarity == "dot"
         ),
-        (search.vectors is not None, IN_WORDS),
-        (steps.has_prompt, pipeline.PROMPTED),
-        (bool(steps.others), pipeline.before(steps.others)),
-        (
-            steps.normalizes and search.similarity == "dot",
-            f"{label}’s own pipeline normalises vectors: dot product concerns those who do not.",
+        f"Exposure is outside {limits} for fifths: {beyond}.": beyond,
+        f"Too few searches to tell if exposure is within {limits} for fifths: {undecided}.": (
+            undecided
         ),
-        (bool(beyond), f"Exposure is outside {limits} for fifths: {beyond}."),
-        (
-            bool(undecided),
-            f"Too few searches to tell if exposure is within {limits} for fifths: {undecided}.",
-        ),
-    ]
-    return (*searches.caveats, *(text for holds, text in cases if holds))
+    }
+    return (*searches.caveats, *(text for text, holds in cases.items() if holds))
 
 
 def _command(experiment: Experiment, search: Search) -> str:
@@ -511,12 +443,9 @@ def _command(experiment: Experiment, search: Search) -> str:
     if experiment.corpus == "memory":
         return ""
     names = ("corpus", "pooling", "sample_size")  # whose defaults are others than a view's
-    own = {name: str(getattr(experiment, name)) for name in names}
+    flags = {name: str(getattr(experiment, name)) for name in names}
     if search.vectors is not None:
-        experiment, own = Experiment(seed=experiment.seed), {}
-    changed = {
-        name: str(value)
-        for name, value in asdict(search).items()
-        if value not in ("", None) and (name, value) != ("similarity", "cosine")
-    }
-    return provenance.command("search-test", experiment, {**own, **changed})
+        experiment, flags = Experiment(seed=experiment.seed), {}
+    settings = {field: getattr(search, field.name) for field in fields(Search)}
+    flags |= {field.name: str(value) for field, value in settings.items() if value != field.default}
+    return provenance.command("search-test", experiment, flags)

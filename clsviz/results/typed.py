@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from clsviz.jobs.measure import Measured
 from clsviz.jobs.worker import Runner
 from clsviz.measurements import Vectors
 from clsviz.results import provenance
-from clsviz.results.anatomy import EXAMPLE, dissected
+from clsviz.results.anatomy import EXAMPLE, VERSION, dissected
 from clsviz.results.norms import NEARLY_CONSTANT, WAITING, check_precision, layer_of
 from clsviz.results.numbers import counted, percent
 from clsviz.results.result import Fact, Result
@@ -27,9 +27,6 @@ from clsviz.store.results import Results
 
 if TYPE_CHECKING:
     import pandas as pd
-
-VERSION: Final = 1
-"""Changes when sentences are measured word by word in another way."""
 
 MOST_WORDS: Final = 60
 """Beginnings of a sentence that are measured."""
@@ -67,15 +64,14 @@ def trace(
     store: Results,
 ) -> Steps:
     """Measure a sentence and its beginnings; of sentences the example alone is stored."""
-
-    def compute() -> Vectors:
-        arrays = runner.run(weights, precision, beginnings(text), "vectors")
-        return Vectors.from_chunks([arrays])
-
     anatomy = dissected(weights, precision, text, runner, store)
     yield
+
+    def measure() -> Vectors:
+        return Vectors.from_chunks([runner.run(weights, precision, beginnings(text), "vectors")])
+
     key = "beginnings", VERSION, weights.fingerprint, precision
-    steps = store.get(key, Vectors, compute) if text == EXAMPLE else compute()
+    steps = store.get(key, Vectors, measure) if text == EXAMPLE else measure()
     job.result = Trace(text, anatomy, steps)
 
 
@@ -85,34 +81,40 @@ def typed(traced: Trace, norms: Result, measured: Measured, experiment: Experime
     norms: the result of `results.norms`, complete or not. Raises SettingError where the model lacks
     the layer or the vector.
     """
-    label = measured.weights.label
-    table = _table(traced, experiment, label)
-    own = table.iloc[-1]
-    length, norm = int(own["length"]), float(own["norm"])
+    import pandas as pd
+
+    label, texts, steps = measured.weights.label, beginnings(traced.text), traced.beginnings
+    columns: dict[str, Any] = {
+        "text": texts,
+        "n_tokens": steps.n_tokens,
+        "length": lengths(texts, steps.n_tokens, experiment.unit),
+        "norm": norms_of(steps, experiment, label),
+    }
+    length, norm = int(columns["length"][-1]), float(columns["norm"][-1])
     used = norms.table[norms.table["is_used"]]
     rank = percentile(norm, length, used["norm"], used["length"])
     n_similar = int(are_similar(used["length"], length).sum())
     verdict, advice = _verdict(traced, experiment, measured, used["norm"], rank, n_similar)
-    layer, share = layer_of(measured, experiment), None if rank is None else rank / 100
+    vector = f"{POOLINGS[experiment.pooling]} after layer {layer_of(measured, experiment)}"
     unit = experiment.unit.removesuffix("s" * (length == 1))
-    facts = (
-        Fact("norm", f"norm of {POOLINGS[experiment.pooling]} after layer {layer}:", norm),
-        Fact("length", unit, length, None, "count"),
-        Fact("percentile", "percentile", share, None, "percent", is_quiet=True),
-        Fact("n_similar", "sentences about as long", n_similar, None, "count"),
-    )
+    share = None if rank is None else rank / 100
     n_words = len(traced.text.split())
     words = f"Word by word is of the first {MOST_WORDS} of {n_words:,} words."
-    steps = pipeline.read(measured.weights.folder)
+    own = pipeline.read(measured.weights.folder)
     return Result(
         kind="typed",
         question=f"What does {label} make of {quote(traced.text)}?",
         verdict=verdict,
         advice=advice,
-        facts=facts,
+        facts=(
+            Fact("norm", f"norm of {vector}:", norm),
+            Fact("length", unit, length, None, "count"),
+            Fact("percentile", "percentile", share, None, "percent", is_quiet=True),
+            Fact("n_similar", "sentences about as long", n_similar, None, "count"),
+        ),
         picture={key: norms.picture[key] for key in ("labels", "bands") if key in norms.picture},
-        caveats=(*[words] * (n_words > MOST_WORDS), *steps.caveats(experiment.pooling)),
-        table=table,
+        caveats=(*[words] * (n_words > MOST_WORDS), *own.caveats(experiment.pooling)),
+        table=pd.DataFrame(columns),
         about=provenance.about(measured, experiment),
         is_complete=norms.is_complete,
     )
@@ -135,22 +137,19 @@ def _verdict(
 ) -> tuple[str, str]:
     """The answer, and what to do; norms: of the sentences that are used."""
     nothing, y = "Nothing to compare with:", np.asarray(norms, np.float64)
-    n_read = len(traced.anatomy.ids)
+    parts = traced.anatomy
     try:
         if len(y):
             check_precision(measured, layer_of(measured, experiment), y)
     except Undefined as error:
         return f"{nothing} {error.reason[0].lower()}{error.reason[1:]}", error.remedy
-    is_beyond = traced.anatomy.n_tokens >= experiment.length_cutoff
-    larger = "Raise the token cutoff." if is_beyond else "Take a larger sample."
+    cut = f"Cut short: the model reads only its first {len(parts.ids):,} tokens."
     is_flat = len(y) > 1 and y.std() < NEARLY_CONSTANT * y.mean()
-    few = "no sentence is" if not n_similar else f"only {counted(n_similar)} are"
+    few = f"only {counted(n_similar)} are" if n_similar else "no sentence is"
+    is_beyond = parts.n_tokens >= experiment.length_cutoff
+    larger = "Raise the token cutoff." if is_beyond else "Take a larger sample."
     cases = (
-        (
-            traced.anatomy.is_cut,
-            f"Cut short: the model reads only its first {n_read:,} tokens.",
-            "Shorten it.",
-        ),
+        (parts.is_cut, cut, "Shorten it."),
         (not measured.is_complete, WAITING, ""),
         (is_flat, "Only on paper: norms are nearly constant.", "Choose another layer."),
         (n_similar < FEWEST_SIMILAR, f"{nothing} {few} about as long.", larger),
@@ -160,16 +159,27 @@ def _verdict(
     return next((verdict, advice) for holds, verdict, advice in cases if holds)
 
 
+def vector_of(traced: Trace, experiment: Experiment) -> NDArray[np.float32]:
+    """The vector of a sentence, float32 (width,); raises SettingError where it is not measured."""
+    vector: NDArray[np.float32] = traced.beginnings.of(experiment.pooling, experiment.layer)[-1]
+    return vector
+
+
+def cosine(vector: ArrayLike, vectors: ArrayLike) -> NDArray[np.float64]:
+    """The cosines of a vector (width,) and of others (…, width): float64 (…)."""
+    a, b = np.asarray(vector, np.float64), np.asarray(vectors, np.float64)
+    cosines: NDArray[np.float64] = b @ a / np.linalg.norm(b, axis=-1) / np.linalg.norm(a)
+    return cosines
+
+
 def cosines_of(traced: Trace, measured: Measured, experiment: Experiment) -> NDArray[np.float64]:
     """The cosine of a sentence and each of the vector sample, (n,).
 
     Raises SettingError where the vectors are not measured, and Undefined where they do not differ.
     """
-    own = vector_of(traced, experiment).astype(np.float64)
     assert isinstance(measured.norms, Vectors)  # it is of the kind vectors
-    vectors = measured.norms.of(experiment.pooling, experiment.layer).astype(np.float64)
-    cosines: NDArray[np.float64] = vectors @ own / np.linalg.norm(vectors, axis=1)
-    cosines /= np.linalg.norm(own)
+    vectors = measured.norms.of(experiment.pooling, experiment.layer)
+    cosines = cosine(vector_of(traced, experiment), vectors)
     if np.ptp(cosines) < SAME:
         raise Undefined("The vectors of all sentences are the same.", "Choose a later layer.")
     return cosines
@@ -182,38 +192,11 @@ def nearest(
     import pandas as pd
 
     best = np.argsort(-cosines, kind="stable")[:N_NEAREST]
-    sample = measured.sample
-    sentences = [sample.sentences(place, place + 1)[0] for place in best.tolist()]
+    sentences = [measured.sample.sentences(place, place + 1)[0] for place in best.tolist()]
     n_tokens = measured.norms.n_tokens[best]
     columns = {
         "sentence": sentences,
         "cosine": cosines[best],
         "length": lengths(sentences, n_tokens, experiment.unit),
-    }
-    return pd.DataFrame(columns)
-
-
-def vector_of(traced: Trace, experiment: Experiment) -> NDArray[np.float32]:
-    """The vector of a sentence, float32 (width,); raises SettingError where it is not measured."""
-    vector: NDArray[np.float32] = traced.beginnings.of(experiment.pooling, experiment.layer)[-1]
-    return vector
-
-
-def cosine(first: NDArray[np.float32], second: NDArray[np.float32]) -> float:
-    """The cosine of two vectors (width,)."""
-    a, b = (vector.astype(np.float64) for vector in (first, second))
-    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
-
-
-def _table(traced: Trace, experiment: Experiment, label: str) -> "pd.DataFrame":
-    """A row for each beginning: text, n_tokens, length in the unit, and norm."""
-    import pandas as pd
-
-    texts, steps = beginnings(traced.text), traced.beginnings
-    columns = {
-        "text": texts,
-        "n_tokens": steps.n_tokens,
-        "length": lengths(texts, steps.n_tokens, experiment.unit),
-        "norm": norms_of(steps, experiment, label),
     }
     return pd.DataFrame(columns)

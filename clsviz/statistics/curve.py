@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clsviz.statistics import line as lines
-from clsviz.statistics.bootstrap import N_FOLDS, folds
-from clsviz.statistics.jackknife import Floats, check_different
+from clsviz.statistics.intervals import N_FOLDS, Floats, check_different, folds
 
 
 @dataclass(frozen=True, eq=False)

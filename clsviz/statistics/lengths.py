@@ -1,12 +1,15 @@
 """Spread, medians and percentiles of norms by length."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.errors import Undefined
-from clsviz.statistics.jackknife import (
+from clsviz.statistics.intervals import (
+    LARGER,
+    OTHER,
     ROUNDING,
     Floats,
     Interval,
@@ -15,6 +18,9 @@ from clsviz.statistics.jackknife import (
     jackknife,
 )
 from clsviz.statistics.line import check
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_BINS, FEWEST_IN_BIN = 24, 20
 """A 5% quantile of fewer than 20 sentences would be that of one."""
@@ -39,22 +45,6 @@ class Spread:
     is_by_slope: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Bands:
-    """Norms by bins of lengths with at least 20 sentences, ascending; each (n_bins,).
-
-    first, last: int64, the shortest and the longest length of a bin. n: int64, its sentences.
-    low, median, high: float64, the 5, 50 and 95% quantiles of their norms.
-    """
-
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-    n: NDArray[np.int64]
-    low: Floats
-    median: Floats
-    high: Floats
-
-
 def spread(lengths: ArrayLike, norms: ArrayLike, clusters: ArrayLike) -> Spread:
     """Compare the spread of norms at both ends of the lengths; each argument is (n,).
 
@@ -69,11 +59,10 @@ def spread(lengths: ArrayLike, norms: ArrayLike, clusters: ArrayLike) -> Spread:
     low, high = np.quantile(x, [0.2, 0.8])
     ends = x <= low, x >= high
     if low == high:
-        reason = f"Over half of the sentences have the same length, {low:.0f}."
-        raise Undefined(reason, "Raise the length cutoff, or take a larger sample.")
+        raise Undefined(f"Over half of the sentences have the same length, {low:.0f}.", LARGER)
     if min(y[end].std() for end in ends) <= rounding:
         reason = "The norms of the shortest or the longest fifth are the same up to rounding."
-        raise Undefined(reason, "Choose another layer, or another vector.")
+        raise Undefined(reason, OTHER)
     columns = [moment * end for end in ends for moment in (np.ones_like(y), y, y**2)]
     sums = cluster_sums(columns, clusters)
     sums = sums[:, sums[[0, 3]].any(axis=0)]  # clusters in the middle say nothing of the ends
@@ -81,24 +70,27 @@ def spread(lengths: ArrayLike, norms: ArrayLike, clusters: ArrayLike) -> Spread:
     ratio = float(_ratio(total, rounding))
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         without = np.log(_ratio(total[:, None] - sums, rounding))
-        margin = jackknife(without)[0] if np.isfinite(without).all() else np.inf
-        wider = float(np.exp(margin))
+        wider = float(np.exp(jackknife(without)[0])) if np.isfinite(without).all() else np.inf
         r2s = [np.corrcoef(x[end], y[end])[0, 1] ** 2 for end in ends]  # NaN for one length
-    return Spread(ratio, (ratio / wider, ratio * wider), bool((np.array(r2s) > MOSTLY_SLOPE).any()))
+    return Spread(ratio, (ratio / wider, ratio * wider), any(r2 > MOSTLY_SLOPE for r2 in r2s))
 
 
-def bands(lengths: ArrayLike, norms: ArrayLike) -> Bands:
-    """The middle and the 5 to 95% range of the norms (n,) by bins of lengths (n,), of one width."""
-    x, y = np.asarray(lengths, np.int64), np.asarray(norms, np.float64)
+def bands(lengths: ArrayLike, norms: ArrayLike) -> "pd.DataFrame":
+    """The middle and the 5 to 95% range of the norms (n,) by bins of lengths (n,), of one width.
+
+    A row for each bin with at least 20 sentences: lengths, the middle of the bin; low, median, high
+    of the norms.
+    """
+    import pandas as pd
+
+    x = np.asarray(lengths, np.int64)
     steps = [step * 10**power for power in range(8) for step in (1, 2, 5)]
-    width = next(step for step in steps if np.ptp(x) < step * MOST_BINS) if len(x) else 1
-    numbers, bin_of, n = np.unique(x // width, return_inverse=True, return_counts=True)
-    is_shown = n >= FEWEST_IN_BIN
-    low, median, high = np.reshape(
-        [np.quantile(y[bin_of == i], [0.05, 0.5, 0.95]) for i in np.flatnonzero(is_shown)], (-1, 3)
-    ).T
-    first = numbers[is_shown] * width
-    return Bands(first, first + width - 1, n[is_shown], low, median, high)
+    width = next(step for step in steps if not len(x) or np.ptp(x) < step * MOST_BINS)
+    bins = pd.Series(np.asarray(norms, np.float64)).groupby(x // width)
+    low, high = bins.quantile(0.05), bins.quantile(0.95)
+    table = pd.DataFrame({"low": low, "median": bins.median(), "high": high})
+    table.insert(0, "lengths", table.index * width + (width - 1) / 2)
+    return table[bins.size() >= FEWEST_IN_BIN]
 
 
 def extremes(lengths: ArrayLike, norms: ArrayLike) -> float:

@@ -1,12 +1,14 @@
 """The regression line of norm on length, with intervals that know what belongs together."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from clsviz.errors import Undefined
-from clsviz.statistics.jackknife import (
+from clsviz.statistics.intervals import (
     LARGER,
     OTHER,
     ROUNDING,
@@ -15,6 +17,8 @@ from clsviz.statistics.jackknife import (
     cluster_sums,
     clusterings,
     jackknife,
+    margin,
+    resample,
     student_t,
 )
 
@@ -83,11 +87,12 @@ def fit(
     check(x, y)
     columns = moments(x, y)
     sums = [cluster_sums(columns, numbers) for numbers in clusterings(clusters, groups)]
-    (r2_low, r2_high), degrees = max(map(_r2_interval, sums), key=lambda of: np.ptp(of[0]))
-    squared_margins = max(map(_squared_margins, sums), key=lambda margins: margins[1, 1])
+    margins = [_margins(of_clusters) for of_clusters in sums]
+    squared_margins = max((squared for squared, _, _ in margins), key=lambda squared: squared[1, 1])
+    _, (r2_low, r2_high), degrees = max(margins, key=lambda one: np.ptp(one[1]))
     _, u, v, *_ = columns
-    slope, margin = float(u @ v / (u @ u)), float(np.sqrt(squared_margins[1, 1]))
-    low, high = slope - margin, slope + margin
+    slope, reach = float(u @ v / (u @ u)), float(np.sqrt(squared_margins[1, 1]))
+    low, high = slope - reach, slope + reach
     if low <= 0 <= high or r2_low == 0:  # two methods, one answer
         low, high, r2_low = min(low, 0.0), max(high, 0.0), 0.0
     return Line(
@@ -104,6 +109,19 @@ def fit(
         norm_sd=float(y.std(ddof=1)),
         squared_margins=squared_margins,
     )
+
+
+def r2_margin(pairs: Sequence[tuple[Floats, Floats]], drawn: Sequence[NDArray[Any]]) -> float:
+    """The margin of differences of R² of m lines, each of lengths and norms (n,).
+
+    drawn: (n,) each, from `clusterings`. NaN for fewer than two lines.
+    """
+    columns = [moments(lengths, norms) for lengths, norms in pairs]
+    margins = []
+    for numbers in drawn:
+        rs = [of_sums(resample(own, numbers), np.sum(own, axis=1))[2] for own in columns]
+        margins.append(margin(np.nan_to_num(rs) ** 2))
+    return max(margins)
 
 
 def check(lengths: Floats, norms: Floats) -> None:
@@ -144,37 +162,27 @@ def of_sums(sums: Floats, total: Floats) -> tuple[Floats, Floats, Floats]:
     return height, slope, r
 
 
-def _squared_margins(sums: Floats) -> Floats:
-    """`Line.squared_margins` from sums over clusters (6, n_clusters); infinite where unbounded.
+def _margins(sums: Floats) -> tuple[Floats, Interval, float]:
+    """`Line.squared_margins`, and the interval of R² with its degrees of freedom.
 
-    The covariance is by the cluster jackknife (CV3; MacKinnon, Nielsen and Webb 2023), or where
-    every sentence stands for itself HC3 (MacKinnon and White 1985).
+    sums: (6, n_clusters), of `moments`. The covariance is by the cluster jackknife (CV3; MacKinnon,
+    Nielsen and Webb 2023), or where every sentence stands for itself HC3 (MacKinnon and White
+    1985); it is infinite where the others of a cluster are of one length. The interval of R² is on
+    Fisher's scale; it is from 0 to 1 where nothing bounds it.
     """
-    total, n_clusters = sums.sum(axis=1), sums.shape[1]
-    height, slope, _ = of_sums(total, total)
-    heights, slopes, _ = of_sums(total[:, None] - sums, total)
-    if np.isnan(slopes).any():  # without one cluster, the others are of one length
-        return np.full((2, 2), np.inf)
+    total, n = sums.sum(axis=1), sums.shape[1]
+    height, slope, correlation = of_sums(total, total)
+    heights, slopes, without = of_sums(total[:, None] - sums, total)
     changes = np.stack([heights - height, slopes - slope])
-    covariance: Floats = changes @ changes.T
-    if n_clusters == total[0]:
-        covariance *= student_t(n_clusters - 2) ** 2
-    else:
-        covariance *= student_t(n_clusters - 1) ** 2 * (1 - 1 / n_clusters)
-    return covariance
-
-
-def _r2_interval(sums: Floats) -> tuple[Interval, float]:
-    """The interval of R² on Fisher's scale, from 0 to 1 if unbounded; its degrees of freedom."""
-    total, n_clusters = sums.sum(axis=1), sums.shape[1]
-    r = abs(float(of_sums(total, total)[2]))
-    without = of_sums(total[:, None] - sums, total)[2]
-    if n_clusters < FEWEST or np.isnan(without).any():
-        return (0.0, 1.0), 0.0
-    if 1 - r < ROUNDING**2:  # all sentences are on the line
-        return (r**2, r**2), n_clusters - 2.0
-    if np.abs(without).max() >= 1:  # without one cluster, the others are
-        return (0.0, 1.0), 0.0
-    margin, degrees = jackknife(np.arctanh(without))
-    low, high = np.tanh([max(np.arctanh(r) - margin, 0), np.arctanh(r) + margin]) ** 2
-    return (float(low), float(high)), degrees
+    is_each = n == total[0]
+    t = student_t(n - 2) if is_each else student_t(n - 1) * np.sqrt(1 - 1 / n)
+    squared = np.nan_to_num(changes @ changes.T * t**2, nan=np.inf)
+    r, largest = abs(float(correlation)), np.abs(without).max()
+    is_defined = n >= FEWEST and not np.isnan(largest)
+    if is_defined and 1 - r < ROUNDING**2:  # all sentences are on the line
+        return squared, (r**2, r**2), n - 2.0
+    if not is_defined or largest >= 1:  # without one cluster, the others are
+        return squared, (0.0, 1.0), 0.0
+    reach, degrees = jackknife(np.arctanh(without))
+    low, high = np.tanh([max(np.arctanh(r) - reach, 0), np.arctanh(r) + reach]) ** 2
+    return squared, (float(low), float(high)), degrees

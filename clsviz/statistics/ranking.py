@@ -1,13 +1,11 @@
-"""The ten texts that a search finds, by vectors or by shared words, and how many are right."""
+"""The ten texts that a search finds, by vectors or by shared words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from clsviz.statistics.jackknife import Floats
 
 N_PLACES: Final = 10
 """Texts that a search finds."""
@@ -42,53 +40,59 @@ class Relevance:
         return np.bincount(self.searches, minlength=self.n_searches)
 
     @property
+    def weights(self) -> NDArray[np.float64]:
+        """1 / right texts of its search, for each pair: float64 (n_pairs,)."""
+        return (1 / self.n_right)[self.searches]
+
+    @property
     def chance(self) -> float:
         """The recall of ten texts drawn at random."""
         shares = np.maximum(self.n_right, N_PLACES) / self.n_texts
         return float(np.minimum(shares, 1).mean())
 
 
-def unit(vectors: ArrayLike) -> Floats32:
-    """Vectors divided by their norms, float32; a zero vector stays."""
-    rows = np.asarray(vectors, np.float32)
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    directions: Floats32 = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
+def unit(vectors: NDArray[Any]) -> NDArray[Any]:
+    """Vectors (n, width) divided by their norms, in their precision; a zero vector stays."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    directions: NDArray[Any] = np.divide(
+        vectors, norms, out=np.zeros_like(vectors), where=norms > 0
+    )
     return directions
 
 
 def rank(
-    queries: ArrayLike, texts: ArrayLike, shift: Floats | None = None, scale: Floats | None = None
+    queries: ArrayLike,
+    texts: ArrayLike,
+    shift: ArrayLike = 0.0,
+    scale: ArrayLike | None = None,
 ) -> NDArray[np.intp]:
     """The ten texts with the largest (query · text − shift) × scale, the best first: intp (n, 10).
 
     queries: (n, width). texts: (n_texts, width). shift, scale: (n_texts,), by default 0 and 1.
     """
-    indexed, asking = np.asarray(texts, np.float32), np.asarray(queries, np.float32)
-    centre = indexed.mean(axis=0)
-    # What all texts share puts none before another; without it, float32 has digits for the rest.
-    deviations = (indexed - centre).T
-    tens = np.empty((len(asking), N_PLACES), np.intp)
-    for rows in _blocks(len(asking), len(indexed)):
-        scores = asking[rows] @ deviations
-        if scale is not None:
-            scores += (asking[rows] @ centre)[:, None]
-            scores -= np.float32(0) if shift is None else shift.astype(np.float32)
-            scores *= scale.astype(np.float32)
-        tens[rows] = best(scores)
-    return tens
+    scored = _scores(queries, texts, shift, scale)
+    return np.concatenate([_best(scores) for _, scores in scored])
 
 
-def best(scores: Floats32) -> NDArray[np.intp]:
-    """Places of the ten largest of each row, the largest first: intp (n, 10)."""
-    top = np.argpartition(scores, -N_PLACES, axis=1)[:, -N_PLACES:]
-    order = np.argsort(-np.take_along_axis(scores, top, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(top, order, axis=1)
+def right_ranks(
+    queries: ArrayLike, texts: ArrayLike, relevance: Relevance
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The rank, from 1, of the best right text of each search, and its place: int32 (n,) each."""
+    ranks, nearest = (np.empty(relevance.n_searches, np.int32) for _ in range(2))
+    for rows, scores in _scores(queries, texts):
+        is_in_block = (relevance.searches >= rows.start) & (relevance.searches < rows.stop)
+        pairs = relevance.searches[is_in_block] - rows.start, relevance.texts[is_in_block]
+        own = np.full_like(scores, -np.inf)
+        own[pairs] = scores[pairs]
+        nearest[rows] = own.argmax(axis=1)
+        ranks[rows] = (scores > own.max(axis=1, keepdims=True)).sum(axis=1) + 1
+    return ranks, nearest
 
 
 def rank_by_words(queries: Sequence[str], texts: Sequence[str]) -> NDArray[np.intp]:
     """The ten texts that BM25 ranks first: intp (n, 10) (Robertson & Zaragoza 2009, Lucene's IDF).
 
-    Words are two or more letters, digits or underscores, in lower case. Where fewer than ten texts
+    A word is two or more letters, digits or underscores, in lower case. Where fewer than ten texts
     share one with the query, others fill the places at random.
     """
     from scipy import sparse
@@ -96,48 +100,55 @@ def rank_by_words(queries: Sequence[str], texts: Sequence[str]) -> NDArray[np.in
 
     counter = CountVectorizer(dtype=np.float32)
     try:
-        counts = counter.fit_transform(texts).tocsr()
-        asking = counter.transform(queries).tocsr()
+        counts, asking = counter.fit_transform(texts).tocoo(), counter.transform(queries).tocsr()
     except ValueError:  # no text has a word
-        none = [np.zeros((len(some), 1), np.float32) for some in (texts, queries)]
-        counts, asking = map(sparse.csr_matrix, none)
-    n_words = np.asarray(counts.sum(axis=1)).ravel()
-    share = K1 * (1 - B + B * n_words / max(n_words.mean(), 1e-9))
-    n_with = np.bincount(counts.indices, minlength=counts.shape[1])
-    idf = np.log(1 + (len(texts) - n_with + 0.5) / (n_with + 0.5))
-    counts.data *= (K1 + 1) / (counts.data + np.repeat(share, np.diff(counts.indptr)))
-    weights = sparse.csr_matrix(counts.multiply(idf).T, dtype=np.float32)
+        counts = sparse.coo_matrix(np.zeros((len(texts), 1), np.float32))
+        asking = sparse.csr_matrix(np.zeros((len(queries), 1), np.float32))
+    text, word, count = counts.row, counts.col, counts.data
+    n_words = np.bincount(text, count, len(texts))
+    saturation = K1 * (1 - B + B * n_words / max(n_words.mean(), 1e-9))
+    n_with = np.bincount(word, minlength=counts.shape[1])
+    idf = np.log1p((len(texts) - n_with + 0.5) / (n_with + 0.5))
+    gains = idf[word] * count * (K1 + 1) / (count + saturation[text])
+    weights = sparse.csr_matrix((gains.astype(np.float32), (word, text)), counts.shape[::-1])
     random = np.random.default_rng(0)
-    tens = np.empty((len(queries), N_PLACES), np.intp)
+    tens = []
     for rows in _blocks(len(queries), len(texts)):
         scores = (asking[rows] @ weights).toarray()
         few = np.flatnonzero((scores > 0).sum(axis=1) < N_PLACES)
-        if len(few):
-            noise = random.random((len(few), len(texts)), np.float32)
-            scores[few] -= (scores[few] == 0) * noise
-        tens[rows] = best(scores)
-    return tens
+        noise = random.random((len(few), len(texts)), np.float32)
+        scores[few] -= (scores[few] == 0) * noise
+        tens.append(_best(scores))
+    return np.concatenate(tens)
 
 
-def right_ranks(
-    queries: ArrayLike, texts: ArrayLike, relevance: Relevance
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The rank, from 1, of the best right text of each search, and its place: int32 (n,) each."""
-    indexed, asking = np.asarray(texts, np.float32), np.asarray(queries, np.float32)
-    deviations = (indexed - indexed.mean(axis=0)).T
-    ranks, nearest = (np.empty(len(asking), np.int32) for _ in range(2))
+def _scores(
+    queries: ArrayLike, texts: ArrayLike, shift: ArrayLike = 0.0, scale: ArrayLike | None = None
+) -> Iterator[tuple[slice, Floats32]]:
+    """Scores of all texts for a block of searches at a time, as `rank` has them: (·, n_texts).
+
+    Without a scale, a constant of each search is missing: it puts no text before another, and
+    without it float32 has digits for the rest.
+    """
+    asking, indexed = np.asarray(queries, np.float32), np.asarray(texts, np.float32)
+    centre = indexed.mean(axis=0)
+    deviations = (indexed - centre).T
     for rows in _blocks(len(asking), len(indexed)):
         scores = asking[rows] @ deviations
-        pairs = slice(*np.searchsorted(relevance.searches, [rows.start, rows.stop]))
-        searches, places = relevance.searches[pairs] - rows.start, relevance.texts[pairs]
-        own = scores[searches, places]
-        order = np.lexsort((own, searches))  # the last one of each search is its best
-        last = order[np.append(np.flatnonzero(np.diff(searches)), len(searches) - 1)]
-        nearest[rows] = places[last]
-        ranks[rows] = (scores > own[last, None]).sum(axis=1) + 1
-    return ranks, nearest
+        if scale is not None:
+            scores += (asking[rows] @ centre)[:, None]
+            scores -= np.asarray(shift, np.float32)
+            scores *= np.asarray(scale, np.float32)
+        yield rows, scores
 
 
-def _blocks(n_searches: int, n_texts: int) -> Iterable[slice]:
+def _best(scores: Floats32) -> NDArray[np.intp]:
+    """Places of the ten largest of each row, the largest first: intp (n, 10)."""
+    top = np.argpartition(scores, -N_PLACES, axis=1)[:, -N_PLACES:]
+    order = np.argsort(-np.take_along_axis(scores, top, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(top, order, axis=1)
+
+
+def _blocks(n_searches: int, n_texts: int) -> list[slice]:
     size = max(1, BLOCK // n_texts)
-    return (slice(start, min(start + size, n_searches)) for start in range(0, n_searches, size))
+    return [slice(start, min(start + size, n_searches)) for start in range(0, n_searches, size)]

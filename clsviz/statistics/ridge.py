@@ -2,15 +2,23 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 import threadpoolctl
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.errors import Undefined
-from clsviz.statistics.bootstrap import N_FOLDS, middle, resample
-from clsviz.statistics.jackknife import LARGER, OTHER, Floats, Interval, clusterings
+from clsviz.statistics.intervals import (
+    LARGER,
+    N_FOLDS,
+    OTHER,
+    Floats,
+    Interval,
+    clusterings,
+    middle,
+    resample,
+)
 
 PENALTIES = np.array([*np.logspace(-3, 6, 19), np.inf])
 """Candidates, for dimensions of variance 1; the infinite one predicts the mean length."""
@@ -33,20 +41,6 @@ class Score(NamedTuple):
     error: float
 
 
-class Part(NamedTuple):
-    """Sentences of one fold: vectors (n, width), targets (n, m), sums of products of 1 and both."""
-
-    vectors: Floats
-    targets: Floats
-    moments: Floats
-
-    @classmethod
-    def of(cls, vectors: Floats, targets: Floats) -> Self:
-        """From vectors and targets."""
-        z = np.hstack([np.ones((len(vectors), 1)), vectors, targets])
-        return cls(vectors, targets, z.T @ z)
-
-
 def predict(vectors: ArrayLike, targets: ArrayLike, fold_of: NDArray[np.intp]) -> Floats:
     """Targets of n sentences as ridge regressions on the other folds predict them: float64 (n, m).
 
@@ -59,17 +53,18 @@ def predict(vectors: ArrayLike, targets: ArrayLike, fold_of: NDArray[np.intp]) -
     centre = x.mean(axis=0, dtype=np.float64)
     _check(x, y, centre)
     rows = [np.flatnonzero(fold_of == fold) for fold in range(N_FOLDS)]
+    parts = [np.hstack([np.ones((len(own), 1)), x[own] - centre, y[own]]) for own in rows]
     with threadpoolctl.threadpool_limits(1, user_api="blas"):  # more of them wait for each other
-        parts = [Part.of(x[of_fold] - centre, y[of_fold]) for of_fold in rows]
+        moments = np.stack([part.T @ part for part in parts])
         errors = np.zeros((N_FOLDS, y.shape[1], len(PENALTIES)))
         for pair in combinations(range(N_FOLDS), 2):  # inner folds: each serves two outer ones
-            predictions = _predictions(parts, centre, pair)
+            predictions = _predictions(parts, moments, centre, pair)
             for test, outer in (pair, pair[::-1]):
-                squares = (predictions[test] - parts[test].targets[..., None]) ** 2
+                squares = (predictions[test] - y[rows[test], :, None]) ** 2
                 errors[outer] += squares.sum(axis=0)
         result = np.empty(y.shape)
         for fold in range(N_FOLDS):
-            predicted = _predictions(parts, centre, (fold,))[fold]
+            predicted = _predictions(parts, moments, centre, (fold,))[fold]
             best = errors[fold].argmin(axis=1)
             result[rows[fold]] = predicted[:, np.arange(y.shape[1]), best]
     return result
@@ -93,17 +88,6 @@ def guess(lengths: ArrayLike, fold_of: NDArray[np.intp]) -> Floats:
     """The mean length of the other folds, for each of n sentences: float64 (n,)."""
     y = np.asarray(lengths, np.float64)
     return np.array([y[fold_of != fold].mean() for fold in range(N_FOLDS)])[fold_of]
-
-
-def directions(vectors: ArrayLike) -> Floats:
-    """Vectors (n, width) divided by their norms, float64: rounding to float32 shows in errors.
-
-    Zero vectors stay zero.
-    """
-    x = np.asarray(vectors, np.float64)
-    norms = np.linalg.norm(x, axis=1, keepdims=True)
-    result: Floats = np.divide(x, norms, out=np.zeros_like(x), where=norms > 0)
-    return result
 
 
 def score(targets: Floats, predictions: Floats) -> Score:
@@ -141,19 +125,20 @@ def _check(vectors: NDArray[np.floating], targets: Floats, centre: Floats) -> No
 
 
 def _predictions(
-    parts: Sequence[Part], centre: Floats, held_out: Sequence[int]
+    parts: Sequence[Floats], moments: Floats, centre: Floats, held_out: Sequence[int]
 ) -> dict[int, Floats]:
     """Targets of each fold held out, by every penalty (n, m, n_penalties), from the others.
 
-    centre: (width,), which was subtracted from the vectors.
+    parts: by fold, (n, 1 + width + m), of 1, vectors less the centre (width,), and targets.
+    moments: (n_folds, 1 + width + m, 1 + width + m), sums of their products.
     """
-    train = [part for fold, part in enumerate(parts) if fold not in held_out]
-    moments = np.sum([part.moments for part in train], axis=0)
-    n, width = moments[0, 0], len(centre)
-    means = moments[0] / n
+    train = [fold for fold in range(N_FOLDS) if fold not in held_out]
+    width = len(centre)
+    total = moments[train].sum(axis=0)
+    n, means = total[0, 0], total[0] / total[0, 0]
+    products = (total - n * np.outer(means, means))[1:]
     mean, mean_target = means[1 : width + 1], means[width + 1 :]
-    products = moments - n * np.outer(means, means)
-    gram, right = products[1 : width + 1, 1 : width + 1], products[1 : width + 1, width + 1 :]
+    gram, right = products[:width, 1 : width + 1], products[:width, width + 1 :]
     variances = np.diag(gram) / n
     rounding = (CONSTANT * (centre + mean)) ** 2 + CANCELLED * (variances + mean**2)
     varies = variances > rounding
@@ -162,14 +147,16 @@ def _predictions(
         values, basis = np.linalg.eigh(gram * scales[:, None] * scales)
         projected = basis.T @ (scales[:, None] * right)
     else:  # products of sentences make the smaller matrix, of the same eigenvalues
-        x = (np.vstack([part.vectors for part in train]) - mean) * scales
+        rows = np.vstack([parts[fold] for fold in train]) - means
+        x = rows[:, 1 : width + 1] * scales
         values, vectors = np.linalg.eigh(x @ x.T)
         basis = x.T @ vectors
-        projected = vectors.T @ (np.vstack([part.targets for part in train]) - mean_target)
+        projected = vectors.T @ rows[:, width + 1 :]
     shrunk = projected[..., None] / (np.maximum(values, 0)[:, None, None] + PENALTIES)
     slopes = scales[:, None] * (basis @ shrunk.reshape(len(shrunk), -1))
     shape = -1, len(mean_target), len(PENALTIES)
     return {
-        fold: mean_target[:, None] + ((parts[fold].vectors - mean) @ slopes).reshape(shape)
+        fold: mean_target[:, None]
+        + ((parts[fold][:, 1 : width + 1] - mean) @ slopes).reshape(shape)
         for fold in held_out
     }

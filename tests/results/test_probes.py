@@ -14,7 +14,7 @@ from clsviz.results.probes import Readings, find, probes, read, verdict_of
 from clsviz.results.result import Result
 from clsviz.sources import models
 from clsviz.statistics import ridge
-from clsviz.statistics.bootstrap import folds
+from clsviz.statistics.intervals import folds
 from clsviz.store.results import Results
 
 NAN = np.nan

@@ -16,7 +16,6 @@ from clsviz.jobs.measure import Measured, Prepared, measure
 from clsviz.jobs.worker import InProcess
 from clsviz.results.anatomy import EXAMPLE
 from clsviz.results.norms import norms
-from clsviz.results.result import Result
 from clsviz.results.typed import (
     MOST_WORDS,
     Trace,
@@ -74,11 +73,6 @@ def measured(experiment: Experiment, lively: Weights, store: Results) -> Measure
     return job.result
 
 
-@pytest.fixture(scope="module")
-def corpus(measured: Measured, experiment: Experiment, store: Results) -> Result:
-    return norms(measured, experiment, store)
-
-
 def traced(weights: Weights, text: str, store: Results) -> Trace:
     job = Job[Trace]()
     list(trace(job, weights, "exact", text, InProcess(), store))
@@ -87,20 +81,24 @@ def traced(weights: Weights, text: str, store: Results) -> Trace:
 
 
 @pytest.mark.parametrize(
-    ("rank", "verdict"),
+    ("rank", "words", "share"),
     [
-        (0, "Unusually low for its length: its norm tops none of"),
-        (4.9, "Unusually low for its length: its norm tops 4.9% of"),
-        (5, "Low for its length: its norm tops 5% of"),
-        (25, "Ordinary for its length: its norm tops 25% of"),
-        (75, "Ordinary for its length: its norm tops 75% of"),
-        (84, "High for its length: its norm tops 84% of"),
-        (95, "High for its length: its norm tops 95% of"),
-        (99.9, "Unusually high for its length: its norm tops over 99% of"),
+        (0, "Unusually low", "none"),
+        (4.9, "Unusually low", "4.9%"),
+        (5, "Low", "5%"),
+        (25, "Ordinary", "25%"),
+        (75, "Ordinary", "75%"),
+        (84, "High", "84%"),
+        (95, "High", "95%"),
+        (99.9, "Unusually high", "over 99%"),
     ],
 )
-def test_verdicts(rank: float, verdict: str) -> None:
-    assert verdict_of(rank) == f"{verdict} sentences about as long."
+def test_verdicts(rank: float, words: str, share: str) -> None:
+    expected = f"{words} for its length: its norm tops {share} of sentences about as long."
+    assert verdict_of(rank) == expected
+
+
+LONG = " ".join(map(str, range(100)))
 
 
 @pytest.mark.parametrize(
@@ -109,29 +107,19 @@ def test_verdicts(rank: float, verdict: str) -> None:
         ("a", ["a"]),
         (" two  words ", [" two", " two  words "]),
         ("one two three", ["one", "one two", "one two three"]),
+        (LONG, [*(" ".join(LONG.split()[: n + 1]) for n in range(MOST_WORDS)), LONG]),
     ],
 )
-def test_beginnings_end_after_each_word(text: str, parts: list[str]) -> None:
+def test_beginnings_are_bounded_and_end_with_all_of_the_text(text: str, parts: list[str]) -> None:
     assert beginnings(text) == parts
 
 
-def test_beginnings_are_bounded_and_end_with_all_of_the_text() -> None:
-    text = " ".join(map(str, range(100)))
-    parts = beginnings(text)
-    assert len(parts) == MOST_WORDS + 1
-    assert (parts[-2].split()[-1], parts[-1]) == (str(MOST_WORDS - 1), text)
-
-
 def test_the_norm_is_ranked_among_sentences_about_as_long(
-    lively: Weights,
-    measured: Measured,
-    corpus: Result,
-    experiment: Experiment,
-    store: Results,
+    lively: Weights, measured: Measured, experiment: Experiment, store: Results
 ) -> None:
+    corpus = norms(measured, experiment, store)
     result = typed(traced(lively, TEXT, store), corpus, measured, experiment)
-    n = len(TEXT.split())
-    table = corpus.table
+    n, table = len(TEXT.split()), corpus.table
     near = table[table["n_tokens"].between(n - 3, n + 3)]
     norm = InProcess().run(lively, "exact", [TEXT], "norms")["cls"][0, 2]
     rank = percentileofscore(near["cls_2"], norm, "mean")
@@ -149,7 +137,7 @@ def test_the_norm_is_ranked_among_sentences_about_as_long(
         (TEXT, {"layer": 0}, "Only on paper: norms are nearly constant."),
         ("the cat " * 26, {}, "Nothing to compare with: no sentence is about as long."),
         ("cat", {"length_cutoff": 3}, "Nothing to compare with: only 8 sentences are about as"),
-        (TEXT, {"is_complete": False}, "The answer comes when all sentences are in."),
+        (TEXT, None, "The answer comes when all sentences are in."),
     ],
 )
 def test_what_cannot_be_ranked_says_why(
@@ -157,13 +145,12 @@ def test_what_cannot_be_ranked_says_why(
     measured: Measured,
     experiment: Experiment,
     store: Results,
-    text: str,
-    changes: dict,
-    verdict: str,
+    text,
+    changes,
+    verdict,
 ) -> None:
-    changes = dict(changes)
-    part = replace(measured, is_complete=changes.pop("is_complete", True))
-    view = replace(experiment, **changes)
+    part = replace(measured, is_complete=changes is not None)
+    view = replace(experiment, **changes or {})
     result = typed(traced(lively, text, store), norms(part, view, store), part, view)
     assert result.verdict.startswith(verdict)
 

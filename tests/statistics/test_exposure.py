@@ -1,106 +1,91 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from clsviz.errors import Undefined
-from clsviz.statistics import exposure
-from clsviz.statistics.exposure import Fifth, Outcome
-from clsviz.statistics.ranking import Relevance
+from clsviz.statistics.exposure import Evaluation, Ranking, states
 
 N = 400
 LENGTHS = np.arange(10, 10 + N, dtype=np.int32)
-FIFTH = Fifth(1, 9, 80, 80, 0.5, 0.5, 1.0, (0.9, 1.1))
+OWN = [np.array([place]) for place in range(N)]
+EVALUATION = Evaluation.of(OWN, LENGTHS)
 
 
-def searches(favour: float, seed: int = 0) -> tuple[np.ndarray, Relevance]:
-    """Tens of 400 searches, each for a text of its own; the shortest fifth is drawn more often."""
+def tens_of(favour: float, seed: int = 0) -> np.ndarray:
+    """What 400 searches find, each for a text of its own; the shortest fifth is favoured."""
     random = np.random.RandomState(seed)
     weights = np.where(np.arange(N) < N // 5, favour, 1.0)
-    tens = [random.choice(N, 10, replace=False, p=weights / weights.sum()) for _ in range(N)]
-    return np.array(tens), Relevance.of([np.array([place]) for place in range(N)], N)
+    weights /= weights.sum()
+    return np.array([random.choice(N, 10, replace=False, p=weights) for _ in range(N)])
 
 
-def summarize(tens: np.ndarray, relevance: Relevance, lengths: np.ndarray = LENGTHS, words=None):
-    fifths = exposure.fifths_of(lengths)
-    chance = exposure.shuffled(tens, relevance, fifths)
-    draws = exposure.draws(relevance.n_searches)
-    outcome = Outcome.of(tens, relevance, fifths)
-    return exposure.summarize(outcome, relevance, lengths, fifths, draws, chance, words)
+def shortest(ranking: Ranking, *names: str) -> list:
+    return ranking.fifths.loc["shortest", list(names)].tolist()
 
 
 def test_exposure_is_the_share_of_places_over_the_share_of_what_is_right() -> None:
-    tens, relevance = searches(favour=3.0)
-    ranking = summarize(tens, relevance)
-    for place, fifth in enumerate(ranking.fifths):
-        found = ((tens >= 80 * place) & (tens < 80 * (place + 1))).mean()
-        assert fifth.exposure == pytest.approx(found / 0.2)
-    assert ranking.fifths[0].stands_out == 1
-    assert (ranking.fifths[4].from_tokens, ranking.fifths[4].to_tokens) == (330, 409)
+    tens = tens_of(favour=3.0)
+    ranking = EVALUATION.rank(tens)
+    expected = [((tens // 80) == place).mean() / 0.2 for place in range(5)]
+    assert ranking.exposure == pytest.approx(expected)
+    assert shortest(ranking, "from_tokens", "to_tokens", "state") == [10, 89, "favoured"]
 
 
 def test_an_interval_is_that_of_searches_drawn_again() -> None:
-    tens, relevance = searches(favour=1.5)
-    shares = (tens < 80).mean(axis=1)
-    random = np.random.RandomState(5)
+    tens = tens_of(favour=1.5)
+    shares, random = (tens < 80).mean(axis=1), np.random.RandomState(5)
     again = []
     for _ in range(4000):
         drawn = random.randint(0, N, N)
         again.append(shares[drawn].mean() / (drawn < 80).mean())
-    interval = summarize(tens, relevance).fifths[0].interval
-    assert interval == pytest.approx(np.quantile(again, [0.025, 0.975]), rel=0.03)
+    expected = np.quantile(again, [0.025, 0.975])
+    assert EVALUATION.rank(tens).intervals[0] == pytest.approx(expected, rel=0.03)
 
 
 def test_fifths_of_few_right_texts_have_no_interval() -> None:
-    tens, _ = searches(favour=1.0)
     right = [np.array([place if place < 19 else 80 + place % 320]) for place in range(N)]
-    fifths = summarize(tens, Relevance.of(right, N)).fifths
-    assert fifths[0].interval is None
-    assert fifths[0].is_undecided
-    assert fifths[1].interval is not None
+    ranking = Evaluation.of(right, LENGTHS).rank(tens_of(favour=1.0))
+    assert [interval is None for interval in ranking.intervals] == [True, *[False] * 4]
+    assert shortest(ranking, "state") == ["undecided"]
 
 
 def test_equal_lengths_share_a_fifth() -> None:
     lengths = np.array([*[5] * 3, *range(6, 30)], np.int32)
-    assert len(set(exposure.fifths_of(lengths)[:3])) == 1
+    assert len(set(Evaluation.of(OWN[:27], lengths).fifths[:3])) == 1
 
 
 @pytest.mark.parametrize("lengths", [[7] * 100, [*[7] * 60, *range(40)], range(10)])
 def test_lengths_without_five_fifths_are_undefined(lengths) -> None:
     with pytest.raises(Undefined):
-        exposure.fifths_of(np.array(lengths, np.int32))
+        Evaluation.of(OWN[: len(lengths)], np.array(lengths, np.int32))
 
 
 def test_a_few_texts_found_by_every_search_do_not_stand_out() -> None:
-    tens, relevance = searches(favour=1.0)
+    tens = tens_of(favour=1.0)
     tens[:, :2] = [1, 2]
-    fifth = summarize(tens, relevance).fifths[0]
-    assert fifth.interval[0] > 1.25
-    assert (fifth.stands_out, fifth.is_undecided) == (0, True)
+    low, state = shortest(EVALUATION.rank(tens), "low", "state")
+    assert low > 1.25
+    assert state == "undecided"
 
 
-def test_a_fifth_stands_out_beyond_words_where_the_difference_is_clear() -> None:
-    tens, relevance = searches(favour=3.0)
-    fifths = exposure.fifths_of(LENGTHS)
-    for favour, is_more in ((3.0, False), (1.0, True), (1.8, True)):
-        others = searches(favour, seed=7)[0]
-        words = Outcome.of(others, relevance, fifths)
-        own = summarize(tens, relevance, words=words).fifths[0]
-        assert own.is_more_than(summarize(others, relevance).fifths[0]) == is_more
+@pytest.mark.parametrize(("favour", "is_beyond"), [(3.0, False), (1.0, True), (1.8, True)])
+def test_a_fifth_stands_out_beyond_words_where_the_difference_is_clear(favour, is_beyond) -> None:
+    words = EVALUATION.rank(tens_of(favour, seed=7))
+    ranking = EVALUATION.rank(tens_of(favour=3.0), words)
+    assert shortest(ranking, "is_beyond_words") == [is_beyond]
 
 
-CASES = {
-    (0.9, 1.1): (0, False, False),
-    (1.05, 1.2): (0, False, False),
-    (1.05, 1.3): (0, False, True),
-    (1.3, 3.0): (1, False, True),
-    (0.1, 0.7): (-1, False, True),
-    (0.4, 1.1): (0, True, False),
-    None: (0, True, False),
-}
-
-
-@pytest.mark.parametrize("interval", CASES)
-def test_an_interval_decides(interval) -> None:
-    fifth = replace(FIFTH, interval=interval)
-    assert (fifth.stands_out, fifth.is_undecided, fifth.is_uneven) == CASES[interval]
+@pytest.mark.parametrize(
+    ("low", "high", "state"),
+    [
+        (0.9, 1.1, "even"),
+        (1.05, 1.2, "even"),
+        (0.7, 1.1, "even"),
+        (1.05, 1.3, "uneven"),
+        (1.3, 3.0, "favoured"),
+        (0.1, 0.7, "neglected"),
+        (0.4, 1.1, "undecided"),
+        (0.0, np.inf, "undecided"),
+    ],
+)
+def test_an_interval_decides(low: float, high: float, state: str) -> None:
+    assert states(low, high) == state

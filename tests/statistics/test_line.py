@@ -21,21 +21,20 @@ def test_line_is_that_of_polyfit(sample):
     assert (line.norm_mean, line.norm_sd) == (y.mean(), y.std(ddof=1))
 
 
-def test_slope_interval_is_by_refits_without_each_cluster(sample):
-    x, y, clusters = sample(n_clusters=40)
-    slopes = without_each(clusters, lambda rows: np.polyfit(x[rows], y[rows], 1)[0])
-    slope = np.polyfit(x, y, 1)[0]
-    margin = stats.t.ppf(0.975, 39) * np.sqrt(39 / 40 * ((slopes - slope) ** 2).sum())
-    assert np.allclose(fit(x, y, clusters).slope_interval, [slope - margin, slope + margin])
-
-
-def test_the_band_is_by_refits_without_each_cluster(sample):
+def test_slope_interval_and_band_are_by_refits_without_each_cluster(sample):
     x, y, clusters = sample(n_clusters=40)
     at = np.array([x.min(), x.mean(), x.max() + 5])
-    heights = without_each(clusters, lambda rows: np.polyval(np.polyfit(x[rows], y[rows], 1), at))
-    line = np.polyval(np.polyfit(x, y, 1), at)
-    margins = stats.t.ppf(0.975, 39) * np.sqrt(39 / 40 * ((heights - line) ** 2).sum(axis=0))
-    assert np.allclose(fit(x, y, clusters).band(at), [line - margins, line + margins])
+
+    def slope_and_heights(rows):
+        slope, intercept = np.polyfit(x[rows], y[rows], 1)
+        return np.array([slope, *(slope * at + intercept)])
+
+    own, line = slope_and_heights(clusters >= 0), fit(x, y, clusters)
+    squares = (without_each(clusters, slope_and_heights) - own) ** 2
+    margins = stats.t.ppf(0.975, 39) * np.sqrt(39 / 40 * squares.sum(axis=0))
+    expected = np.stack([own - margins, own + margins])
+    assert np.allclose(line.slope_interval, expected[:, 0])
+    assert np.allclose(line.band(at), expected[:, 1:])
 
 
 def test_slope_interval_of_independent_sentences_is_robust_to_unequal_spread(sample):

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from clsviz.statistics import ranking
-from clsviz.statistics.exposure import Outcome
-from clsviz.statistics.ranking import Relevance
+from clsviz.statistics.exposure import Evaluation
 
 
 @pytest.fixture
@@ -17,48 +16,44 @@ def vectors() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.fixture
-def relevance() -> Relevance:
+def evaluation() -> Evaluation:
     """1 to 15 right texts of each query."""
     random = np.random.RandomState(1)
     sizes = 1 + np.arange(50) % 15
     right = [np.sort(random.choice(200, size, replace=False)) for size in sizes]
-    return Relevance.of(right, 200)
+    return Evaluation.of(right, np.arange(200, dtype=np.int32))
 
 
 def test_the_ten_largest_products_are_found_in_any_number_of_blocks(vectors, monkeypatch) -> None:
     queries, texts = vectors
-    expected = np.argsort(-(queries @ texts.T), axis=1)[:, :10]
-    assert (ranking.rank(queries, texts) == expected).all()
-    monkeypatch.setattr(ranking, "BLOCK", 1400)
-    assert (ranking.rank(queries, texts) == expected).all()
-
-
-def test_scores_are_shifted_and_scaled_by_text(vectors) -> None:
-    queries, texts = vectors
     shift, scale = np.linspace(0, 5, 200), np.linspace(1, 2, 200)
-    expected = np.argsort(-(queries @ texts.T - shift) * scale, axis=1)[:, :10]
-    assert (ranking.rank(queries, texts, shift, scale) == expected).all()
+    products = queries @ texts.T
+    for block in (ranking.BLOCK, 1400):
+        monkeypatch.setattr(ranking, "BLOCK", block)
+        expected = np.argsort(-products, axis=1)[:, :10]
+        assert (ranking.rank(queries, texts) == expected).all()
+        expected = np.argsort(-(products - shift) * scale, axis=1)[:, :10]
+        assert (ranking.rank(queries, texts, shift, scale) == expected).all()
 
 
-def test_recall_and_ndcg_are_those_of_their_definitions(vectors, relevance: Relevance) -> None:
-    tens = ranking.rank(*vectors)
-    outcome = Outcome.of(tens, relevance, np.arange(200) % 5)
-    for search, ten in enumerate(tens.tolist()):
-        right = set(relevance.texts[relevance.searches == search].tolist())
-        assert outcome.recall[search] == pytest.approx(len(right & {*ten}) / min(10, len(right)))
-        gains = sum(1 / math.log2(n + 2) for n, text in enumerate(ten) if text in right)
-        ideal = sum(1 / math.log2(n + 2) for n in range(min(10, len(right))))
-        assert outcome.ndcg[search] == pytest.approx(gains / ideal)
-
-
-def test_the_best_right_text_and_its_rank_are_found(vectors, relevance: Relevance) -> None:
+def test_recall_ndcg_and_the_best_right_text_are_those_of_their_definitions(
+    vectors, evaluation: Evaluation, monkeypatch
+) -> None:
     queries, texts = vectors
+    relevance, order = evaluation.relevance, np.argsort(-(queries @ texts.T), axis=1)
+    numbers = evaluation.rank(order[:, :10])
+    monkeypatch.setattr(ranking, "BLOCK", 1400)
     ranks, nearest = ranking.right_ranks(queries, texts, relevance)
-    order = np.argsort(-(queries @ texts.T), axis=1).tolist()
-    for search, places in enumerate(order):
+    for search, places in enumerate(order.tolist()):
         right = set(relevance.texts[relevance.searches == search].tolist())
-        best = next(place for place in places if place in right)
-        assert (nearest[search], ranks[search]) == (best, places.index(best) + 1)
+        ranks_of_right = [rank for rank, place in enumerate(places, 1) if place in right]
+        in_ten = [rank for rank in ranks_of_right if rank <= 10]
+        n = min(10, len(right))
+        assert numbers.recalls[search] == pytest.approx(len(in_ten) / n)
+        gains, ideal = (sum(1 / math.log2(r + 1) for r in rs) for rs in (in_ten, range(1, n + 1)))
+        assert numbers.ndcgs[search] == pytest.approx(gains / ideal)
+        assert ranks[search] == ranks_of_right[0]
+        assert nearest[search] == places[ranks_of_right[0] - 1]
 
 
 def bm25(query: list[str], text: list[str], texts: list[list[str]]) -> float:
@@ -88,8 +83,12 @@ def test_texts_without_words_are_found_at_random() -> None:
     assert np.bincount(tens.ravel(), minlength=40).min() > 10
 
 
-def test_chance_is_the_recall_of_random_texts(relevance: Relevance) -> None:
+def test_chance_is_the_recall_of_random_texts(evaluation: Evaluation) -> None:
     random = np.random.RandomState(0)
-    tens = np.stack([random.permutation(200)[:10] for _ in range(50 * 400)]).reshape(400, 50, 10)
-    means = [Outcome.of(ten, relevance, np.arange(200) % 5).recall.mean() for ten in tens]
-    assert relevance.chance == pytest.approx(np.mean(means), rel=0.03)
+    relevance, hits = evaluation.relevance, np.zeros(50)
+    for _ in range(400):
+        tens = np.stack([random.permutation(200)[:10] for _ in range(50)])
+        matches = (tens[relevance.searches] == relevance.texts[:, None]).any(axis=1)
+        hits += np.bincount(relevance.searches, matches)
+    recall = hits / 400 / np.minimum(relevance.n_right, 10)
+    assert relevance.chance == pytest.approx(recall.mean(), rel=0.03)

@@ -5,11 +5,11 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import mean_absolute_error, r2_score
 from sklearn.model_selection import GridSearchCV, LeaveOneGroupOut
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler, normalize
+from sklearn.preprocessing import StandardScaler
 
 from clsviz.errors import Undefined
 from clsviz.statistics import ridge
-from clsviz.statistics.bootstrap import folds
+from clsviz.statistics.intervals import folds
 
 
 def draw(n, width, seed=0, noise=2.0):
@@ -128,21 +128,3 @@ def test_intervals_hold_the_truth_in_95_of_100_clustered_samples():
         low, high = ridge.r2_interval(y, predictions, clusters)
         hits.append(low <= 1 - 9 / 25 <= high)
     assert 0.89 < np.mean(hits) < 0.99
-
-
-def test_ten_row_groups_widen_the_interval_and_nine_do_not():
-    random = np.random.default_rng(0)
-    y = random.normal(20, 5, 400)
-    for n_groups, widens in ((9, False), (10, True)):
-        groups = np.arange(400) * n_groups // 400
-        predictions = y + random.normal(0, 4, n_groups)[groups]
-        alone, both = (
-            ridge.r2_interval(y, predictions, np.arange(400), of) for of in (None, groups)
-        )
-        assert (np.ptp(both) > np.ptp(alone)) == widens
-
-
-def test_directions_are_unit_vectors():
-    x = draw(50, 5)[0]
-    x[3] = 0
-    assert np.allclose(ridge.directions(x), normalize(x))

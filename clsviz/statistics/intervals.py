@@ -1,0 +1,173 @@
+"""Intervals of 95%: by leaving clusters of sentences out in turn, or by drawing them again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clsviz.errors import Undefined
+
+Floats = NDArray[np.float64]
+Interval = tuple[float, float]
+
+CONFIDENCE = 0.95
+
+ROUNDING = 1e-6
+"""Norms that vary by less than this share of their mean vary by the rounding of float32."""
+
+FEWEST_DIFFERENT = 100
+"""Clusters: of fewer, a fifth or a tail is a handful, and no answer is firm."""
+
+LEAST_GROUPS = 10
+"""Row groups that suffice to estimate how they differ."""
+
+N_FOLDS = 5
+
+N_DRAWS = 1000
+
+MOST_CLUSTERS = 5000
+"""A draw takes time for each; beyond these, random bundles of clusters give the same intervals."""
+
+LARGER = "Raise the length cutoff, or take a larger sample."
+OTHER = "Choose another layer, or another vector."
+"""Remedies where sentences, or their vectors, do not differ."""
+
+
+def check_different(clusters: ArrayLike) -> None:
+    """Raise Undefined where fewer than 100 sentences differ."""
+    n = len(np.unique(clusters))
+    if n < FEWEST_DIFFERENT:
+        reason = f"Only {n} sentences under the length cutoff differ"
+        raise Undefined(f"{reason}; {FEWEST_DIFFERENT} are needed.", LARGER)
+
+
+def clusterings(clusters: ArrayLike, groups: ArrayLike | None = None) -> list[NDArray[Any]]:
+    """The clusters (n,), and groups (n,), such as row groups, where there are ten or more.
+
+    An interval is the widest that any of them gives.
+    """
+    is_grouped = groups is not None and len(np.unique(groups)) >= LEAST_GROUPS
+    return [np.asarray(numbers) for numbers in ([clusters, groups] if is_grouped else [clusters])]
+
+
+def cluster_sums(columns: Sequence[Floats], clusters: ArrayLike) -> Floats:
+    """The sum of each column (n,) over each cluster, float64 (n_columns, n_clusters).
+
+    clusters: (n,), equal for sentences that belong together, such as near-duplicates.
+    """
+    numbers = np.unique(clusters, return_inverse=True)[1]
+    return np.stack([np.bincount(numbers, column) for column in columns])
+
+
+def folds(clusters: ArrayLike, seed: int = 0) -> NDArray[np.intp]:
+    """The fold of each sentence, intp (n,), from 0 to 4; the sentences of a cluster share it.
+
+    clusters: (n,). Raises Undefined where there are fewer clusters than folds.
+    """
+    different, numbers = np.unique(clusters, return_inverse=True)
+    n = len(different)
+    if n < N_FOLDS:
+        reason = f"Only {n} of {len(numbers):,} sentences differ; a held-out test takes {N_FOLDS}."
+        raise Undefined(reason, "Take a larger sample.")
+    places = np.random.RandomState(seed).permutation(n).argsort()
+    return np.sort(np.arange(n) % N_FOLDS)[places[numbers]]
+
+
+def student_t(degrees: float) -> float:
+    """The number of standard errors that an interval reaches to either side."""
+    from scipy.special import stdtrit  # scipy.stats takes a second to import
+
+    return float(stdtrit(degrees, (1 + CONFIDENCE) / 2))
+
+
+def jackknife(without: Floats) -> tuple[float, float]:
+    """The margin of a statistic's interval, and its degrees of freedom.
+
+    without: (n_clusters,), the statistic without each cluster in turn. The variance is by Efron and
+    Stein (1981); its degrees of freedom are those that Satterthwaite (1946) gives a sum of unequal
+    squares, which are few where few clusters decide it.
+    """
+    n = len(without)
+    squares = (without - without.mean()) ** 2
+    total = squares.sum()
+    unevenness = (squares**2).sum() - total**2 / n
+    degrees = min(n - 2.0, 2 * total**2 / unevenness) if unevenness > 0 else n - 2.0
+    return float(student_t(degrees) * np.sqrt(total * (n - 1) / n)), float(degrees)
+
+
+def resample(columns: Sequence[Floats], clusters: ArrayLike, seed: int = 0) -> Floats:
+    """The sum of each column (n,) over each of 1,000 draws of clusters, float64 (n_columns, 1000).
+
+    Each draw takes as many clusters as there are, with replacement (Efron 1979). All columns are
+    summed over the same draws, and the seed repeats them: what two statistics have in common
+    cancels in their difference (a paired bootstrap; Koehn 2004).
+    """
+    sums = cluster_sums(columns, clusters)
+    random = np.random.RandomState(seed)
+    if sums.shape[1] > MOST_CLUSTERS:
+        sums = cluster_sums(list(sums), random.permutation(sums.shape[1]) % MOST_CLUSTERS)
+    n = sums.shape[1]
+    draws = [sums @ np.bincount(random.randint(0, n, n), minlength=n) for _ in range(N_DRAWS)]
+    return np.stack(draws, axis=1)
+
+
+def middle(values: Floats) -> Interval:
+    """The interval that holds the middle 95 of 100 finite values."""
+    ends = np.array([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    low, high = np.quantile(values[np.isfinite(values)], ends)
+    return float(low), float(high)
+
+
+def margin(draws: Floats) -> float:
+    """The largest difference of statistics (m, 1000) of the same draws that chance alone gives.
+
+    Of m statistics without a difference, two differ by more in 5 of 100 cases (Tukey's range, by
+    the bootstrap); of two, the difference ± the margin is its 95% interval. NaN for fewer.
+    """
+    if len(draws) < 2:
+        return np.nan
+    centred = draws - draws.mean(axis=1, keepdims=True)
+    return float(np.quantile(np.ptp(centred, axis=0), CONFIDENCE))
+
+
+def means(columns: Sequence[Floats], drawn: Sequence[NDArray[Any]]) -> tuple[list[Interval], float]:
+    """Intervals of the means of m columns (n,), and the margin of their differences.
+
+    drawn: (n,) each, from `clusterings`.
+    """
+    if not columns:
+        return [], np.nan
+    sums = [resample([np.ones(len(columns[0])), *columns], numbers) for numbers in drawn]
+    draws = [one[1:] / one[0] for one in sums]
+    intervals = [max(map(middle, rows), key=np.ptp) for rows in zip(*draws, strict=True)]
+    return intervals, max(map(margin, draws))
+
+
+@dataclass(frozen=True)
+class Lead:
+    """The places of the highest and the lowest of m values, and how far they are apart.
+
+    interval: of the difference; NaN where fewer than two values are defined.
+    """
+
+    most: int
+    least: int
+    difference: float
+    interval: Interval
+
+    @classmethod
+    def of(cls, values: ArrayLike, margin: float) -> Self:
+        """From values (m,); two that differ by more than the margin differ beyond chance."""
+        x = np.asarray(values, np.float64)
+        if np.isfinite(x).sum() < 2:
+            return cls(0, 0, np.nan, (np.nan, np.nan))
+        most, least = int(np.nanargmax(x)), int(np.nanargmin(x))
+        difference = float(x[most] - x[least])
+        return cls(most, least, difference, (difference - margin, difference + margin))
+
+    @property
+    def is_sure(self) -> bool:
+        """True if the two differ beyond chance."""
+        return self.interval[0] > 0
