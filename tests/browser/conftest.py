@@ -103,7 +103,11 @@ def browser() -> Iterator[Browser]:
 
 
 def violations(page: Page) -> list[tuple[str, str]]:
-    """The elements that keep somebody from using the page, after the rules that they break."""
+    """The elements that keep somebody from using the page, after the rules that they break.
+
+    While the page is drawn again, Streamlit fades what may change.
+    """
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     broken = Axe().run(page).response["violations"]
     serious = [rule for rule in broken if rule["impact"] in ("serious", "critical")]
     return [(rule["id"], node["html"]) for rule in serious for node in rule["nodes"]]
