@@ -16,6 +16,9 @@ SCHEMA: Final = "3"
 Arrays = dict[str, NDArray[Any]]
 """What is measured of consecutive sentences, by name; the first axis of each is the sentences."""
 
+ROUNDING: Final = 1e-6
+"""Range of a dimension, relative to the largest one, below which it is rounding."""
+
 Kind = Literal["norms", "means", "vectors", "last"]
 """Each of the first three has the arrays of those before it."""
 
@@ -76,7 +79,8 @@ class Last(Norms):
     def of(self, pooling: Pooling, layer: int | None = None) -> NDArray[np.float32]:
         """The vectors of a pooling after a layer (None: the last), float32 (n, width).
 
-        Raises SettingError where they were not measured.
+        Dimensions that vary by rounding alone are constant, or a probe would read the rounding.
+        Raises SettingError where the vectors were not measured.
         """
         last, n_poolers = self.n_layers, self.pooler.shape[1]
         layer = last if layer is None else layer
@@ -87,7 +91,12 @@ class Last(Norms):
         if layer > last or place < 0 or (layer < last and pooling != "cls"):
             reason = f"There are no vectors of {pooling} after layer {layer}."
             raise SettingError(reason, "Choose the last layer.")
-        return np.ascontiguousarray(self.vectors[:, place])
+        vectors = self.vectors[:, place].copy()
+        if len(vectors):
+            spread = np.ptp(vectors, axis=0)
+            is_flat = spread < ROUNDING * spread.max()
+            vectors[:, is_flat] = vectors[0, is_flat]
+        return vectors
 
 
 @dataclass(frozen=True, eq=False)

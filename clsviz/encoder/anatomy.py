@@ -55,7 +55,8 @@ class Anatomy:
 def dissect(encoder: "Encoder", text: str) -> Anatomy:
     """A model, and a text in it; raises CorpusError where it is not text, and ModelError."""
     arrays = encoder.run([text], "vectors")
-    tokenizer, model, n_layers = encoder.tokenizer, encoder.forward.model, encoder.n_layers
+    n_layers = arrays["cls"].shape[1] - 1
+    tokenizer, model = encoder.tokenizer, encoder.forward.model
     ids = tokenizer.framed(tokenizer.ids([text])[0])
     embeddings = model.get_input_embeddings()
     states, _, pooled = np.split(arrays["vectors"][0], [n_layers + 1, n_layers + 2])

@@ -47,7 +47,7 @@ def load(weights: Weights, precision: Precision = "exact") -> "Encoder":
 class Encoder:
     """A loaded model.
 
-    n_layers: number of the last layer; 0 is the embedding output. shapes: of all its parameters.
+    shapes: of its parameters, by name.
     """
 
     def __init__(
@@ -76,7 +76,6 @@ class Encoder:
         except (RuntimeError, MemoryError) as error:
             raise self._failure(error, "a short text") from error
         self.forward, self._exact = passes
-        self.n_layers = len(self.forward.flat) - 1
         self._budget = TOKENS[self.device.type]
         n_cores = torch.get_num_threads()
         self._n_threads = min(n_cores, MOST_THREADS) if device == "cpu" else 1

@@ -128,10 +128,6 @@ class Texts:
         runs = torch.split(x[: sum(sizes)], sizes)
         return [run.view(*shape, -1) for run, shape in zip(runs, self.shapes, strict=True)]
 
-    def firsts(self, x: Tensor) -> Tensor:
-        """The first token of each sentence, (n, width)."""
-        return torch.cat([tokens[:, 0] for tokens in self.split(x)])
-
 
 class Block:
     """Attention and feed-forward, each added to its input and then normalized.
@@ -185,22 +181,25 @@ class ClsBlock(Block):
         super().__init__(parts, activation, dtype)
         self._query, self._key, self._value = parts[:3]
 
-    def __call__(self, x: Tensor, cls: Tensor, texts: Texts) -> Tensor:
-        """[CLS] after the block, float32 (n, width), from all tokens and [CLS] before it."""
+    def __call__(self, x: Tensor, texts: Texts) -> list[Tensor]:
+        """[CLS] after the block, float32 (n, 1, width) for each run, from all tokens before it."""
+        runs, sizes = texts.split(x), [n for n, _ in texts.shapes]
+        cls = torch.cat([tokens[:, 0] for tokens in runs])
         key, value = (
             part.weight.view(texts.n_heads, -1, part.in_features)
             for part in (self._key, self._value)
         )
         heads = self._query(cls).view(len(cls), texts.n_heads, -1) * key.shape[1] ** -0.5
         through_key = torch.bmm(heads.transpose(0, 1), key).transpose(0, 1)
-        queries = torch.split(through_key, [n for n, _ in texts.shapes])
+        queries = torch.split(through_key, sizes)
         averages = []
-        for query, tokens, bias in zip(queries, texts.split(x), texts.biases, strict=True):
+        for query, tokens, bias in zip(queries, runs, texts.biases, strict=True):
             scores = torch.bmm(query, tokens.mT)
             weights = (scores if bias is None else scores + bias[:, :, 0]).softmax(-1)
             averages.append(torch.bmm(weights, tokens))
         values = torch.bmm(torch.cat(averages).transpose(0, 1), value.mT)
-        return self.feed(cls, values.transpose(0, 1).flatten(1) + self._value.bias)
+        cls = self.feed(cls, values.transpose(0, 1).flatten(1) + self._value.bias)
+        return list(torch.split(cls[:, None], sizes))
 
 
 class OwnPass:
@@ -211,8 +210,8 @@ class OwnPass:
 
     mixes_lengths = True
 
-    def __init__(self, model: Any, dtype: torch.dtype, flat: list[Tensor]) -> None:
-        self.model, self.flat = model, flat
+    def __init__(self, model: Any, dtype: torch.dtype) -> None:
+        self.model = model
         encoder = model.get_submodule(LAYOUTS[model.config.model_type])
         activation = getattr(model.config, "hidden_act", None) or model.config.activation
         blocks = [_parts(block) for block in encoder.layer]
@@ -223,22 +222,15 @@ class OwnPass:
         self._embeddings = [model.get_submodule(name) for name in ("embeddings", *names)]
         self._bias = getattr(encoder, "compute_position_bias", None)  # MPNet's
 
-    def cls(self, batch: Sequence[Tensor]) -> list[Tensor]:
-        """See `Forward`."""
-        x, texts = self._begin(batch)
-        cls = [texts.firsts(x)]
-        for block in self._blocks[:-1]:
-            x = block(x, texts)
-            cls.append(texts.firsts(x))
-        return [*cls, self._cls_block(x, cls[-1], texts)]
-
-    def tokens(self, batch: Sequence[Tensor]) -> Iterator[list[Tensor]]:
+    def layers(self, batch: Sequence[Tensor], only_cls: bool) -> Iterator[list[Tensor]]:
         """See `Forward`."""
         x, texts = self._begin(batch)
         yield texts.split(x)
-        for block in self._blocks:
+        for block in self._blocks[: -1 if only_cls else None]:
             x = block(x, texts)
             yield texts.split(x)
+        if only_cls:
+            yield self._cls_block(x, texts)
 
     def _begin(self, batch: Sequence[Tensor]) -> tuple[Tensor, Texts]:
         """All tokens after the embeddings, float32 (rows, width), padded at the end."""

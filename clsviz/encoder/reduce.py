@@ -12,30 +12,26 @@ from clsviz.measurements import Kind
 class Forward(Protocol):
     """A forward pass through a model.
 
-    A batch is a list of token ids, int64 (n, length): one matrix for each length.
     model: of transformers. mixes_lengths: True if a batch may have several matrices at no cost.
-    flat: for each layer, (width,), the value of dimensions that vary by rounding alone, else NaN.
     """
 
     model: Any
     mixes_lengths: bool
-    flat: list[Tensor]
 
-    def cls(self, batch: Sequence[Tensor]) -> list[Tensor]:
-        """[CLS] after every layer, float32 (n, width)."""
+    def layers(self, batch: Sequence[Tensor], only_cls: bool) -> Iterator[list[Tensor]]:
+        """All tokens after every layer, float32 (n, length, width) for each matrix of the batch.
 
-    def tokens(self, batch: Sequence[Tensor]) -> Iterator[list[Tensor]]:
-        """All tokens after every layer, float32 (n, length, width) for each matrix of the batch."""
+        batch: token ids, int64 (n, length): one matrix for each length.
+        only_cls: after the last layer, tokens other than [CLS] may be left out.
+        """
 
 
 def reduce(forward: Forward, batch: Sequence[Tensor], kind: Kind) -> dict[str, Tensor]:
     """The arrays of a kind, as `clsviz.measurements` describes them, that take a model."""
     cls, means = [], []
-    if kind == "norms":
-        cls = forward.cls(batch)
-    else:
-        for tokens in forward.tokens(batch):
-            cls.append(torch.cat([run[:, 0] for run in tokens]))
+    for tokens in forward.layers(batch, only_cls=kind == "norms"):
+        cls.append(torch.cat([run[:, 0] for run in tokens]))
+        if kind != "norms":
             means.append(torch.cat([run.mean(1) for run in tokens]))
     pooled = pool(forward.model, cls[-1])
     norms = _norms([*cls, *pooled])
@@ -43,11 +39,8 @@ def reduce(forward: Forward, batch: Sequence[Tensor], kind: Kind) -> dict[str, T
     if kind in ("means", "vectors"):
         arrays["mean"] = _norms(means)
     if kind in ("vectors", "last"):
-        layers = slice(0 if kind == "vectors" else -1, None)
-        vectors = [*cls[layers], means[-1]]
-        flat = [*forward.flat[layers], forward.flat[-1]]
-        varying = [torch.where(f.isnan(), v, f) for v, f in zip(vectors, flat, strict=True)]
-        arrays["vectors"] = torch.stack([*varying, *pooled], dim=1)
+        first = 0 if kind == "vectors" else -1
+        arrays["vectors"] = torch.stack([*cls[first:], means[-1], *pooled], dim=1)
     return arrays
 
 

@@ -36,13 +36,8 @@ class ModelPass:
 
     def __init__(self, model: Any, frame: Frame) -> None:
         self.model, self._frame = model, frame
-        self.flat: list[Tensor] = []
 
-    def cls(self, batch: Sequence[Tensor]) -> list[Tensor]:
-        """See `Forward`."""
-        return [torch.cat([tokens[:, 0] for tokens in layer]) for layer in self.tokens(batch)]
-
-    def tokens(self, batch: Sequence[Tensor]) -> Iterator[list[Tensor]]:
+    def layers(self, batch: Sequence[Tensor], only_cls: bool) -> Iterator[list[Tensor]]:
         """See `Forward`."""
         return map(list, zip(*map(self._states, batch), strict=True))
 
@@ -71,19 +66,19 @@ def choose(model: Any, tokenizer: Tokenizer, precision: Precision) -> tuple[Forw
     """
     own, batch = ModelPass(model, tokenizer.frame), _sample(model, tokenizer)
     try:
-        own.flat = _flat(own, batch[0])
         output = model(input_ids=batch[0], return_dict=True)
         own_pooled = output.get("pooler_output")
         pooled = pool(model, output.last_hidden_state[:, 0])
         if pooled and (own_pooled is None or not torch.allclose(pooled[0], own_pooled, rtol=1e-4)):
             model.pooler = None  # it is of a kind of its own
-        expected, last = _numbers(own, batch), own.cls(batch)[-1]
+        *_, last = own.layers(batch, only_cls=True)
+        cls, expected = torch.cat([run[:, 0] for run in last]), _numbers(own, batch)
     except Exception as error:  # a model that is damaged or reads no text may raise anything
         if is_out_of_memory(error):
             raise
         reason = f"{tokenizer.label} cannot read a sentence ({quote(error)})."
         raise ModelError(reason, "Choose another model.") from error
-    if (last - last[0]).abs().max() <= SEES * last.abs().max():
+    if (cls - cls[0]).abs().max() <= SEES * cls.abs().max():
         reason = f"[CLS] of {tokenizer.label} is the same for every sentence, as in a decoder."
         raise ModelError(reason, ANOTHER)
 
@@ -100,9 +95,9 @@ def choose(model: Any, tokenizer: Tokenizer, precision: Precision) -> tuple[Forw
     exact = fast = None
     layout = LAYOUTS.get(model.config.model_type)
     if layout and not tokenizer.frame.types:
-        exact = verified(lambda: OwnPass(model, torch.float32, own.flat), EXACT)
+        exact = verified(lambda: OwnPass(model, torch.float32), EXACT)
         if exact and precision == "fast":
-            fast = verified(lambda: OwnPass(model, torch.bfloat16, own.flat), FAST)
+            fast = verified(lambda: OwnPass(model, torch.bfloat16), FAST)
     if precision == "fast" and not fast:
         reason = f"{tokenizer.label} cannot be measured in the fast precision."
         raise SettingError(reason, "Choose the exact one.")
@@ -129,20 +124,3 @@ def _numbers(forward: Forward, batch: Sequence[Tensor]) -> Tensor:
     """All norms that the pass gives of a batch, by each of its ways, (n, number of norms)."""
     arrays = [*reduce(forward, batch, "norms").values(), *reduce(forward, batch, "means").values()]
     return torch.cat(arrays, dim=1)
-
-
-def _flat(own: ModelPass, ids: Tensor) -> list[Tensor]:
-    """For each layer its LayerNorm's bias in dimensions whose gain is but rounding, else NaN."""
-    outputs: list[tuple[nn.LayerNorm, Tensor]] = []
-    modules = [module for module in own.model.modules() if isinstance(module, nn.LayerNorm)]
-    hooks = [m.register_forward_hook(lambda m, _, y: outputs.append((m, y))) for m in modules]
-    layers = [run for (run,) in own.tokens([ids])]
-    for hook in hooks:
-        hook.remove()
-    flat = [torch.full_like(layer[0, 0], torch.nan) for layer in layers]
-    for bias, layer in zip(flat, layers, strict=True):
-        for norm in [n for n, output in outputs if torch.equal(output, layer)][:1]:
-            size = torch.ones_like(bias) if norm.weight is None else norm.weight.abs()
-            has_none = size <= torch.finfo(size.dtype).eps * size.max()
-            bias[has_none] = 0 if norm.bias is None else norm.bias[has_none]
-    return flat
