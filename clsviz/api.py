@@ -213,22 +213,21 @@ def compare(
     views = [replace(experiment, corpus=name) for name in dict.fromkeys(corpora)] or [experiment]
     samples = [bench.sample(view, texts) for view in views]
     search = comparing.searching_of(experiment, search_corpus, search_pooling)
-    pairs: Searches | None = None
-    problem = ""
+    searches: Searches | str = ""
     if search is not None:
         try:
-            pairs = find_searches(search, bench.root, progress=progress)
+            searches = find_searches(search, bench.root, progress=progress)
         except Undefined as error:
-            problem = str(error)
+            searches = str(error)
+    plans = [
+        comparing.Plan([Prepared(one, sample) for one in weights], view, search, searches)
+        for view, sample in zip(views, samples, strict=True)
+    ]
     results: list[Result] = []
-    for view, sample in zip(views, samples, strict=True):
-        on_this = [Prepared(one, sample) for one in weights], view, search
-        seconds = bench.finish(comparing.measure_all, *on_this, pairs, bench.stores)
-        searches = problem if pairs is None else pairs
-        results.append(bench.finish(comparing.answer, *on_this, searches, seconds, bench.stores))
-    if len(results) == 1:
-        return results[0]
-    return comparing.joined(results, [view.corpus for view in views], experiment, search)
+    for plan in plans:
+        seconds = bench.finish(comparing.measure_all, plan, bench.stores)
+        results.append(bench.finish(comparing.answer, plan, seconds, bench.stores))
+    return results[0] if len(results) == 1 else comparing.joined(results, plans)
 
 
 def report(

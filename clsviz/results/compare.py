@@ -23,10 +23,10 @@ from clsviz.results.probes import guess_error, predict
 from clsviz.results.result import Fact, Result, first
 from clsviz.results.select import POOLINGS, left_out, select, used_of
 from clsviz.sources.searches import Searches
-from clsviz.statistics import exposure, paired, ridge
-from clsviz.statistics.jackknife import Floats, check_different, clusterings
-from clsviz.statistics.paired import Lead
-from clsviz.statistics.ranking import Relevance
+from clsviz.statistics import ridge
+from clsviz.statistics.exposure import Evaluation
+from clsviz.statistics.intervals import Floats, Lead, check_different, clusterings, margin, means
+from clsviz.statistics.line import r2_margin
 from clsviz.store.chunks import Chunks
 from clsviz.store.results import Results
 
@@ -53,7 +53,7 @@ VIEW: Final = ("seed", "precision", "length_cutoff", "unit", "pooling")
 SEARCH: Final = (
     *("recall_at_10", "recall_at_10_low", "recall_at_10_high", "ndcg_at_10"),
     *("exposure_shortest", "exposure_shortest_low", "exposure_shortest_high"),
-    *("exposure_longest", "exposure_longest_low", "exposure_longest_high"),
+    *("exposure_longest", "exposure_longest_low", "exposure_longest_high", "recall_margin"),
 )
 """Columns of the table: of a search, its recall and the exposure of two fifths of the texts."""
 
@@ -99,6 +99,20 @@ class Comparison:
     is_equal_length: bool
 
 
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Models to compare on the same sentences, and by the same searches.
+
+    prepared: the models, with one sample. searching: settings of the searches, None for none.
+    searches: those, or why there are none.
+    """
+
+    prepared: Sequence[Prepared]
+    experiment: Experiment
+    searching: Experiment | None = None
+    searches: Searches | str = ""
+
+
 def check(models: Sequence[str]) -> None:
     """Raise SettingError where these are not two to six different models."""
     if not 2 <= len(set(models)) == len(models) <= MOST_MODELS:
@@ -119,25 +133,18 @@ def find(prepared: Sequence[Prepared], experiment: Experiment, store: Results) -
     return store.find(_key(prepared, experiment), Comparison)
 
 
-def measure_all(
-    job: Job[float],
-    prepared: Sequence[Prepared],
-    experiment: Experiment,
-    searching: Experiment | None,
-    searches: Searches | None,
-    stores: Stores,
-) -> Steps:
+def measure_all(job: Job[float], plan: Plan, stores: Stores) -> Steps:
     """Store all vectors that a comparison takes; the result is the seconds that measuring took."""
     tasks: list[tuple[Prepared, Experiment, Kind, int]] = []
-    if find(prepared, experiment, stores[2]) is None:
-        n = min(len(prepared[0].sample), experiment.probe_size)
-        tasks += [(one, experiment, "vectors", n) for one in prepared]
-    if searches is not None and searching is not None:
-        for one in prepared:
-            key = key_of(searches, one.weights.fingerprint, searching, None)
+    if find(plan.prepared, plan.experiment, stores[2]) is None:
+        n = min(len(plan.prepared[0].sample), plan.experiment.probe_size)
+        tasks += [(one, plan.experiment, "vectors", n) for one in plan.prepared]
+    if isinstance(plan.searches, Searches) and plan.searching is not None:
+        for one in plan.prepared:
+            key = key_of(plan.searches, one.weights.fingerprint, plan.searching, None)
             if stores[2].find(key, Rankings) is None:
-                parts = [Prepared(one.weights, sample) for sample in searches.samples]
-                tasks += [(part, searching, "last", len(part.sample)) for part in parts]
+                parts = [Prepared(one.weights, sample) for sample in plan.searches.samples]
+                tasks += [(part, plan.searching, "last", len(part.sample)) for part in parts]
     done, seconds = 0, 0.0
     for one, view, kind, n in tasks:
         job.model = one.weights.fingerprint
@@ -150,41 +157,30 @@ def measure_all(
     job.result = seconds
 
 
-def answer(
-    job: Job[Result],
-    prepared: Sequence[Prepared],
-    experiment: Experiment,
-    searching: Experiment | None,
-    searches: Searches | str,
-    seconds: float,
-    stores: Stores,
-) -> Steps:
+def answer(job: Job[Result], plan: Plan, seconds: float, stores: Stores) -> Steps:
     """Compare models, whose vectors are stored.
 
-    searching: the settings of the search, None for none. searches: those, or why there are none.
     seconds: that measuring took. Raises SettingError where a model lacks the layer or the vector.
     """
+    prepared, experiment = plan.prepared, plan.experiment
     if find(prepared, experiment, stores[2]) is None:
         yield from _compare(job, prepared, experiment, stores)
     numbers = find(prepared, experiment, stores[2])
     assert numbers is not None  # it is stored now
     rows: list[Numbers] = []
-    if isinstance(searches, Searches) and searching is not None:
+    if isinstance(plan.searches, Searches) and plan.searching is not None:
         try:
             rankings = []
             for one in prepared:
                 ranking: Job[Rankings] = Job()
-                yield from run(ranking, searches, one.weights, searching, None, *stores)
+                yield from run(ranking, plan.searches, one.weights, plan.searching, None, *stores)
                 assert ranking.result is not None  # it has taken its last step
                 rankings.append(ranking.result)
-            rows = _search(searches, rankings, searching.seed)
+            rows = _search(plan.searches, rankings, plan.searching.seed)
         except Undefined as error:
-            searches = str(error)
-    table = _table(prepared, numbers, experiment, searches, rows)
-    problem = next(filter(None, numbers.problems), "")
-    verdict = verdict_of(table, _is_telling(rows), problem)
-    pooling = searching.pooling if searching else experiment.pooling
-    of_search = _search_caveats(searches, rows, list(table["label"]), pooling)
+            plan = replace(plan, searches=str(error))
+    table = _table(plan, numbers, rows)
+    verdict = verdict_of(table, _is_telling(rows), next(filter(None, numbers.problems), ""))
     job.result = Result(
         kind="models",
         question=QUESTION,
@@ -192,19 +188,14 @@ def answer(
         advice=numbers.remedy if verdict.startswith("Can’t") else "",
         facts=_facts(table, numbers.is_equal_length),
         details={"models": [folded(row) for row in table.to_dict("records")]},
-        caveats=(*of_search, *_caveats(prepared, table, numbers, experiment, pooling)),
+        caveats=_caveats(plan, numbers, rows, list(table["label"])),
         table=table,
         about={**provenance.source(prepared[0], experiment), "seconds": round(seconds, 3)},
-        command=_command(table, experiment, [experiment.corpus], searching),
+        command=_command([plan]),
     )
 
 
-def joined(
-    results: Sequence[Result],
-    corpora: Sequence[str],
-    experiment: Experiment,
-    searching: Experiment | None,
-) -> Result:
+def joined(results: Sequence[Result], plans: Sequence[Plan]) -> Result:
     """The answers on several corpora as one, whose table has a row for each model and corpus."""
     import pandas as pd
 
@@ -219,7 +210,7 @@ def joined(
         caveats=tuple(dict.fromkeys(caveats if is_same else verdicts + caveats)),
         table=pd.concat([result.table for result in results], ignore_index=True),
         about={**one.about, "seconds": sum(result.about["seconds"] for result in results)},
-        command=_command(one.table, experiment, corpora, searching),
+        command=_command(plans),
     )
 
 
@@ -324,7 +315,7 @@ def _compare(
         models.append(numbers)
         problems.append(problem)
     groupings = clusterings(parts[0]["cluster"], parts[0].get("row_group"))
-    intervals, error_margin = paired.means(list(misses.values()), groupings)
+    intervals, error_margin = means(list(misses.values()), groupings)
     for place, (low, high) in zip(misses, intervals, strict=True):
         guess = models[place]["guess_error"]
         models[place] |= {
@@ -336,7 +327,7 @@ def _compare(
         problems=tuple(problem.reason for problem in problems),
         remedy=next((problem.remedy for problem in problems if problem.remedy), ""),
         error_margin=error_margin,
-        r_squared_margin=paired.line_margin(lines, groupings),
+        r_squared_margin=r2_margin(lines, groupings),
         n=len(is_long),
         n_used=len(parts[0]),
         n_long=int(is_long.sum()),
@@ -377,32 +368,26 @@ def _numbers(
 
 def _search(searches: Searches, rankings: Sequence[Rankings], seed: int) -> list[Numbers]:
     """For each model the columns of a search; and truncated, the share of texts that it cuts."""
-    relevance = Relevance.of(searches.right, searches.texts.table.num_rows)
-    samples = exposure.draws(relevance.n_searches, seed)
     draws, rows = [], []
     for one in rankings:
-        tens, fifths = one.tens[one.names.index("cosine")], exposure.fifths_of(one.n_tokens)
-        outcome = exposure.Outcome.of(tens, relevance, fifths)
-        draws.append(samples @ outcome.recall / relevance.n_searches)
-        chance = exposure.shuffled(tens, relevance, fifths, seed)
-        columns = relevance, one.n_tokens, fifths, samples, chance
-        ranking = exposure.summarize(outcome, *columns)
+        evaluation = Evaluation.of(searches.right, one.n_tokens, seed)
+        ranking = evaluation.rank(one.ways["cosine"])
+        draws.append(evaluation.draws @ ranking.recalls / len(searches.right))
         numbers: list[float | None] = [ranking.recall, *ranking.recall_interval, ranking.ndcg]
-        for fifth in (ranking.fifths[0], ranking.fifths[-1]):
-            numbers += [fifth.exposure, *(fifth.interval or (None, None))]
-        row = dict(zip(SEARCH, np.array(numbers, np.float64).tolist(), strict=True))
+        for end in (0, -1):
+            numbers += [ranking.exposure[end], *(ranking.intervals[end] or (None, None))]
+        row = dict(zip(SEARCH[:-1], np.array(numbers, np.float64).tolist(), strict=True))
         rows.append(row | {"truncated": float(one.truncated.mean())})
-    of_all = {"recall_margin": paired.margin(np.stack(draws)), "chance": relevance.chance}
+    of_all = {"recall_margin": margin(np.stack(draws)), "chance": evaluation.relevance.chance}
     return [row | of_all for row in rows]
 
 
-def _table(
-    prepared: Sequence[Prepared],
-    numbers: Comparison,
-    experiment: Experiment,
-    searches: Searches | str,
-    searched: Sequence[Numbers],
-) -> "pd.DataFrame":
+def _is_telling(rows: Sequence[Numbers]) -> bool:
+    """True if a model clearly finds the right text more often than by chance."""
+    return any(row["recall_at_10_low"] > row["chance"] for row in rows)
+
+
+def _table(plan: Plan, numbers: Comparison, rows: Sequence[Numbers]) -> "pd.DataFrame":
     """A row for each model, for a paper; NaN where undefined.
 
     Columns: model, label, corpus, n_used; recall, nDCG and exposure of the search; COLUMNS; …_low
@@ -411,20 +396,22 @@ def _table(
     """
     import pandas as pd
 
-    labels, rows = Counter(one.weights.label for one in prepared), []
-    search_corpus, n_searches, search_fingerprint = "", 0, ""
-    if isinstance(searches, Searches):
-        n_searches, search_fingerprint = len(searches.right), searches.fingerprint
-        search_corpus = searches.texts.label
-    for place, one in enumerate(prepared):
-        weights, corpus, of_model = one.weights, one.sample.corpus, numbers.models[place]
-        search = searched[place] if searched else {}
+    n_searches, search_corpus, search_fingerprint = 0, "", ""
+    if isinstance(plan.searches, Searches):
+        n_searches, search_corpus = len(plan.searches.right), plan.searches.texts.label
+        search_fingerprint = plan.searches.fingerprint
+    corpus, experiment = plan.prepared[0].sample.corpus, plan.experiment
+    labels = Counter(one.weights.label for one in plan.prepared)
+    table = []
+    for place, one in enumerate(plan.prepared):
+        weights, of_model = one.weights, numbers.models[place]
+        search = rows[place] if rows else dict.fromkeys(SEARCH, np.nan)
         row = {
             "model": weights.name,
             "label": weights.label if labels[weights.label] == 1 else weights.name,
             "corpus": corpus.label,
             "n_used": numbers.n_used,
-            **{name: search.get(name, np.nan) for name in (*SEARCH, "recall_margin")},
+            **{name: search[name] for name in SEARCH},
             "n_searches": n_searches,
             **of_model,
             "last_probe_error_margin": numbers.error_margin * of_model["guess_error"],
@@ -439,53 +426,63 @@ def _table(
             "search_fingerprint": search_fingerprint,
             **{f"version_{name}": number for name, number in provenance.versions().items()},
         }
-        rows.append(row)
-    return pd.DataFrame(rows).astype({"probe_layer": "Int64", "n_layers": "int64"})
+        table.append(row)
+    return pd.DataFrame(table).astype({"probe_layer": "Int64", "n_layers": "int64"})
 
 
 def _facts(table: "pd.DataFrame", is_equal_length: bool) -> tuple[Fact, ...]:
     """Differences of the models that differ most, and counts."""
     recall, _, norm = _leads(table)
     error = Lead.of(table["last_probe_error"], table["last_probe_error_margin"].max())
-    leads = [
-        ("recall_difference", "recall differs by", recall, "points"),
-        ("error_difference", "the last probe’s error by", error, table["unit"].iloc[0]),
-        ("r_squared_difference", "R² of the norm by", norm, "points"),
-    ]
+    leads = [("recall_difference", "recall differs by", recall, "points")]
+    if is_equal_length:  # a token is not the same for all
+        unit = table["unit"].iloc[0]
+        leads.append(("error_difference", "the last probe’s error by", error, unit))
+    leads.append(("r_squared_difference", "R² of the norm by", norm, "points"))
     facts = [
         Fact(key, label, lead.difference, lead.interval, form)
         for key, label, lead, form in leads
         if not np.isnan(lead.difference)
-        and (is_equal_length or lead is not error)  # a token is not the same for all
     ]
-    counts = {"n_used": "sentences", "n_searches": "searches"}
-    numbers = [(key, label, int(table[key].iloc[0])) for key, label in counts.items()]
-    return (*facts, *(Fact(*row, form="count") for row in numbers if row[2] or row[0] == "n_used"))
+    n_used, n_searches = table[["n_used", "n_searches"]].iloc[0].tolist()
+    facts.append(Fact("n_used", "sentences", n_used, form="count"))
+    if n_searches:
+        facts.append(Fact("n_searches", "searches", n_searches, form="count"))
+    return tuple(facts)
 
 
 def _caveats(
-    prepared: Sequence[Prepared],
-    table: "pd.DataFrame",
-    numbers: Comparison,
-    experiment: Experiment,
-    pooling: Pooling,
+    plan: Plan, numbers: Comparison, rows: Sequence[Numbers], labels: Sequence[str]
 ) -> tuple[str, ...]:
-    """Everything left out or doubtful, a sentence each; pooling: of the vectors that are used."""
-    sample, labels = prepared[0].sample, list(table["label"])
-    means = zip(table["mean_tokens"], labels, strict=True)
-    tokens = ", ".join(f"{mean:.1f} by {label}" for mean, label in means)
-    n = counted(len(sample))
-    cases = {
-        f"Models are compared on the first {numbers.n:,} of {n}: see probe_size.": (
-            numbers.n < len(sample)
-        ),
-        f"Tokenizers differ: the same sentences have on average {tokens}; words or characters as"
-        " unit are the same for all models.": not numbers.is_equal_length,
-        "With random weights attention is almost even: [CLS] is nearly an average of the tokens,"
-        " which gives length away.": any(one.weights.is_untrained for one in prepared),
-    }
-    caveats = left_out(experiment, sample, numbers.n_long, numbers.n_truncated, len(prepared))
-    caveats += [caveat for caveat, holds in cases.items() if holds]
+    """Everything left out or doubtful, a sentence each."""
+    prepared, sample, searches = plan.prepared, plan.prepared[0].sample, plan.searches
+    pooling = (plan.searching or plan.experiment).pooling
+    caveats = []
+    if isinstance(searches, Searches):
+        where = f"in {searches.texts.label}, by cosine of the {POOLINGS[pooling]}"
+        caveats.append(f"The search is {where}.")
+        if not _is_telling(rows):
+            caveats.append("All models find the right text hardly more often than chance.")
+        shares = {label: row["truncated"] for label, row in zip(labels, rows, strict=True)}
+        cut = ", ".join(f"{label} of {percent(share)}" for label, share in shares.items() if share)
+        if cut:
+            caveats.append(f"The models read only the beginning of long texts: {cut}.")
+        caveats += searches.caveats
+    elif searches:
+        caveats.append(f"No search was tested: {searches}")
+    n_long, n_truncated = numbers.n_long, numbers.n_truncated
+    caveats += left_out(plan.experiment, sample, n_long, n_truncated, len(prepared))
+    if numbers.n < len(sample):
+        first_ones = f"the first {numbers.n:,} of {counted(len(sample))}"
+        caveats.append(f"Models are compared on {first_ones}: see probe_size.")
+    if not numbers.is_equal_length:
+        means = zip(labels, numbers.models, strict=True)
+        tokens = ", ".join(f"{of_model['mean_tokens']:.1f} by {label}" for label, of_model in means)
+        equal = "words or characters as unit are the same for all models"
+        caveats.append(f"Tokenizers differ: the same sentences have on average {tokens}; {equal}.")
+    if any(one.weights.is_untrained for one in prepared):
+        average = "[CLS] is nearly an average of the tokens, which gives length away"
+        caveats.append(f"With random weights attention is almost even: {average}.")
     for label, one, problem in zip(labels, prepared, numbers.problems, strict=True):
         if problem:
             caveats.append(f"{label} has no line: {lowered(problem)}")
@@ -495,41 +492,17 @@ def _caveats(
     return (*caveats, *sample.corpus.reading.caveats)
 
 
-def _search_caveats(
-    searches: Searches | str, rows: Sequence[Numbers], labels: Sequence[str], pooling: Pooling
-) -> tuple[str, ...]:
-    """Where the search is and what limits it, or why there is none."""
-    if isinstance(searches, str):
-        return (f"No search was tested: {searches}",) * bool(searches)
-    shares = {label: row["truncated"] for label, row in zip(labels, rows, strict=True)}
-    cut = ", ".join(f"{label} of {percent(share)}" for label, share in shares.items() if share)
-    cases = {
-        f"The search is in {searches.texts.label}, by cosine of the {POOLINGS[pooling]}.": True,
-        "All models find the right text hardly more often than chance.": not _is_telling(rows),
-        f"The models read only the beginning of long texts: {cut}.": cut,
-    }
-    return (*(caveat for caveat, holds in cases.items() if holds), *searches.caveats)
-
-
-def _is_telling(rows: Sequence[Numbers]) -> bool:
-    """True if a model clearly finds the right text more often than by chance."""
-    return any(row["recall_at_10_low"] > row["chance"] for row in rows)
-
-
-def _command(
-    table: "pd.DataFrame",
-    experiment: Experiment,
-    corpora: Sequence[str],
-    searching: Experiment | None,
-) -> str:
+def _command(plans: Sequence[Plan]) -> str:
     """The command that repeats a comparison; none does for sentences in memory."""
+    plan, corpora = plans[0], [plan.experiment.corpus for plan in plans]
     if "memory" in corpora:
         return ""
-    view = replace(experiment, model=Experiment.model, corpus=Experiment.corpus)
-    flags = {"models": ",".join(table["model"])}
-    if searching is None or searching.corpus != SEARCH_CORPUS:
-        flags["search_corpus"] = searching.corpus if searching else ""
-    if searching and searching.pooling != SEARCH_POOLING:
-        flags["search_pooling"] = searching.pooling
+    view = replace(plan.experiment, model=Experiment.model, corpus=Experiment.corpus)
+    flags = {"models": ",".join(one.weights.name for one in plan.prepared)}
+    search_corpus = plan.searching.corpus if plan.searching else ""
+    if search_corpus != SEARCH_CORPUS:
+        flags["search_corpus"] = search_corpus
+    if plan.searching and plan.searching.pooling != SEARCH_POOLING:
+        flags["search_pooling"] = plan.searching.pooling
     several = "".join(f" --corpus {shlex.quote(corpus)}" for corpus in corpora)
     return provenance.command("compare", view, flags) + several

@@ -88,6 +88,7 @@ finding: Job[Searches | str] = progress.start(machine.fetch, key, find_searches,
 reason = "The server makes searches of the corpus."
 searches = progress.require(machine.fetch, finding, "Preparing", reason, height)
 known = None if isinstance(searches, str) else searches
+plan = comparing.Plan(prepared, experiment, view, searches)
 stores = machine.chunks, machine.worker, machine.results
 fingerprints = [one.weights.fingerprint for one in prepared]
 sources = *fingerprints, corpus.fingerprint, known.fingerprint if known else searches, view.pooling
@@ -97,16 +98,13 @@ if known:
     reason += f", and {counted(known.texts.table.num_rows, 'text')} of the search"
 key = "compare", *sources, sidebar.measurement_of(experiment)
 measuring: Job[float] = progress.start(
-    machine.model,
-    key,
-    comparing.measure_all,
-    *(prepared, experiment, view, known, stores),
-    weights=first.weights,
+    machine.model, key, comparing.measure_all, plan, stores, weights=first.weights
 )
 seconds = progress.require(machine.model, measuring, "Measuring", f"{reason}.", height)
 key = "compare", *sources, experiment
-inputs = prepared, experiment, view, searches, seconds, stores
-answering: Job[Result] = progress.start(machine.analysis, key, comparing.answer, *inputs)
+answering: Job[Result] = progress.start(
+    machine.analysis, key, comparing.answer, plan, seconds, stores
+)
 progress.wait(answering, progress.ANSWER_SECONDS)
 reason = "The server fits probes, and ranks the texts."
 result = progress.require(machine.analysis, answering, "Comparing", reason, height)
