@@ -5,7 +5,6 @@ a round in random order.
 """
 
 import contextlib
-import dataclasses
 import hashlib
 import json
 import os
@@ -13,10 +12,10 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -31,8 +30,7 @@ from clsviz.sources.corpora import Corpus, Reading, caveats_of, cut
 from clsviz.sources.row_groups import Files, Limits
 
 
-@dataclass(frozen=True)
-class Suggestion:
+class Suggestion(NamedTuple):
     """A dataset that is suggested, and its parts that count where the experiment names none."""
 
     label: str
@@ -57,8 +55,6 @@ CONVERTED: Final = re.compile(r"([^/]+)/([^/]+)/\d{4,}\.parquet")
 HEAD_TEXTS: Final = 200
 
 SCHEMA: Final = pa.schema({"sentence": pa.large_string(), "row_group": pa.int32()})
-
-
 LIMITS: Final = Limits()
 
 
@@ -95,12 +91,16 @@ def draw(
         remedy = "Leave encoding out, and choose auto, sentences or lines as segmentation."
         raise SettingError("A dataset of the Hub has no encoding and no paragraphs.", remedy)
     name, revision = hub.split_name(experiment.corpus, "dataset")
+    suggestion = DATASETS.get(name, Suggestion(name))
     parts = (experiment.configuration, experiment.split, experiment.column)
     recipe = (experiment.segmentation, experiment.seed, RECIPE, sentences.RECIPE)
     folder = root / "corpora" / f"hub-{digest(name, revision, *parts, *recipe)}"
     size = sys.maxsize if experiment.sample_size == "all" else experiment.sample_size
     table, state = stored_rounds(folder)
     if state is None or not (state.is_complete or len(table) >= size):
+        configuration = experiment.configuration or suggestion.configuration
+        column = experiment.column or suggestion.column
+        experiment = replace(experiment, configuration=configuration, column=column)
         n = len(table)
         for batch, account in read_rounds(experiment, state, progress, limits):
             path = folder / f"{account.n_rounds:06}.arrow"
@@ -113,7 +113,6 @@ def draw(
         raise CorpusError(f"{name} has no text that can be read.", "Choose another dataset.")
     parts = (state.configuration, state.split, state.column)
     fingerprint = digest(state.repository, state.commit, *parts, state.segmentation, *recipe[1:])
-    label = DATASETS[name].label if name in DATASETS else name
     caveats = caveats_of(state.doubts)
     if state.split.startswith("partial-"):
         caveats.append("The Hub has converted only the first part of this split to Parquet.")
@@ -122,7 +121,8 @@ def draw(
     others = tuple(column for column in state.columns if column != state.column)
     n_texts, how = state.doubts["texts"], state.segmentation
     reading = Reading(state.column, "", how, n_texts, others, tuple(caveats), state.commit)
-    return Corpus(experiment.corpus, label, fingerprint, table.slice(0, size), reading)
+    table = table.slice(0, size)
+    return Corpus(experiment.corpus, suggestion.label, fingerprint, table, reading)
 
 
 def digest(*parts: object) -> str:
@@ -161,14 +161,14 @@ def read_rounds(
             state = choose_column(state, footers, experiment)
         order, lacking = row_groups.deal(window, footers, state.column, [seed, number])
         unread |= lacking
-        state = dataclasses.replace(state, doubts=state.doubts | {"unread_files": len(unread)})
+        state = replace(state, doubts=state.doubts | {"unread_files": len(unread)})
         for groups in row_groups.rounds(order, limits):
             n_rounds += 1
             if n_rounds > state.n_rounds:
-                state = dataclasses.replace(state, n_rounds=n_rounds)
+                state = replace(state, n_rounds=n_rounds)
                 batch, state = cut_round(files.texts(groups, state.column), state, seed)
                 yield batch, state
-    yield SCHEMA.empty_table(), dataclasses.replace(state, n_rounds=n_rounds + 1, is_complete=True)
+    yield SCHEMA.empty_table(), replace(state, n_rounds=n_rounds + 1, is_complete=True)
 
 
 def choose_column(
@@ -183,10 +183,8 @@ def choose_column(
                 columns[name].n_texts += about.num_values
                 columns[name].n_with_letters += about.num_values
                 columns[name].n_characters += about.total_uncompressed_size
-    name = experiment.corpus.partition("@")[0]
-    column = experiment.column or (DATASETS[name].column if name in DATASETS else "")
-    column = tables.choose_column(columns, column, state.repository)
-    return dataclasses.replace(state, column=column, columns=tables.text_columns(columns))
+    column = tables.choose_column(columns, experiment.column, state.repository)
+    return replace(state, column=column, columns=tables.text_columns(columns))
 
 
 def cut_round(
@@ -195,12 +193,12 @@ def cut_round(
     """The sentences of row groups in random order, and the state after them."""
     doubts = Counter(state.doubts)
     doubts["damaged_groups"] += groups.count(None)
-    rows = [SCHEMA.empty_table()]
-    for number, texts in enumerate(groups, state.n_groups):
-        if texts is not None:
-            numbers = np.full(len(texts), number, np.int32)
-            rows.append(pa.table([texts, pa.array(numbers)], SCHEMA))
-    table = pa.concat_tables(rows)
+    readable = [texts for texts in groups if texts is not None]
+    chunks = [chunk for texts in readable for chunk in texts.chunks]
+    lengths = [0 if texts is None else len(texts) for texts in groups]
+    numbers = np.repeat(np.arange(len(groups)) + state.n_groups, lengths)
+    columns = [pa.chunked_array(chunks, pa.large_string()), pa.array(numbers, pa.int32())]
+    table = pa.table(columns, SCHEMA)
     how = state.segmentation
     texts = table["sentence"].filter(pc.invert(tables.is_blank(table["sentence"])))
     if how == "auto" and len(texts):  # 200 texts from all over the round
@@ -210,7 +208,7 @@ def cut_round(
     pieces = cut(table, "sentence", ["row_group"], how, doubts)
     order = np.random.RandomState([seed, state.n_rounds]).permutation(len(pieces))
     n_groups = state.n_groups + len(groups)
-    state = dataclasses.replace(state, segmentation=how, n_groups=n_groups, doubts=dict(doubts))
+    state = replace(state, segmentation=how, n_groups=n_groups, doubts=dict(doubts))
     return pieces.take(order).cast(SCHEMA).combine_chunks(), state
 
 
@@ -227,8 +225,6 @@ def find_split(
     """
     name, revision = hub.split_name(experiment.corpus, "dataset")
     configuration, split = experiment.configuration, experiment.split
-    if not configuration and name in DATASETS:
-        configuration = DATASETS[name].configuration
     if state:
         revision, configuration, split = state.commit, state.configuration, state.split
     repository = hub.open_repository(name, "dataset", revision, limits.patience)

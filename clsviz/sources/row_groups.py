@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +16,6 @@ import pyarrow.parquet as pq
 from clsviz.errors import CorpusError
 from clsviz.progress import Progress
 from clsviz.sources import hub, tables
-
-Item = TypeVar("Item")
-Value = TypeVar("Value")
 
 THREADS: Final = 8
 POLL_SECONDS: Final = 0.1
@@ -40,8 +37,7 @@ class Limits:
     patience: float = hub.PATIENCE
 
 
-@dataclass(frozen=True)
-class RowGroup:
+class RowGroup(NamedTuple):
     """A row group: its file, its number there, its rows, and the bytes of its texts, unpacked."""
 
     path: str
@@ -50,8 +46,7 @@ class RowGroup:
     n_bytes: int
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """One of `n_parts` parts of a file."""
 
     path: str
@@ -65,9 +60,8 @@ def windows(sizes: dict[str, int], seed: int, files_at_once: int) -> Iterator[li
     sizes: bytes of each file. Where there are several windows, large files come in parts about as
     large as a typical file: else texts in small files would be likelier to be in the first one.
     """
-    unit = max(
-        1, statistics.median(sizes.values()), sum(sizes.values()) / len(sizes) / files_at_once
-    )
+    typical = statistics.median(sizes.values())
+    unit = max(1, typical, sum(sizes.values()) / len(sizes) / files_at_once)
     parts: list[Part] = []
     for path, size in sizes.items():
         n_parts = max(1, round(size / unit)) if len(sizes) > files_at_once else 1
@@ -192,13 +186,11 @@ class Files:
                 "They would fill the memory: choose another dataset or column.",
             )
 
-    def _each(
-        self, read: Callable[[Item], Value], items: Sequence[Item], unit: str
-    ) -> list[Value | None]:
+    def _each(self, read: Callable[[Any], Any], items: Sequence[Any], unit: str) -> list[Any]:
         """The value for each item, read by several threads; None where the file is damaged."""
         import aiohttp
 
-        def attempt(item: Item, is_last: bool = False) -> Value | None:
+        def attempt(item: Any, is_last: bool = False) -> Any:
             try:
                 return read(item)
             except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
