@@ -1,7 +1,6 @@
 """Models and tokenizers by transformers, from local files; no model's own code is run."""
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +33,15 @@ def load(weights: Weights, pipeline: Pipeline) -> tuple[Tokenizer, Any]:
     transformers.utils.logging.disable_progress_bar()
     transformers.utils.logging.set_verbosity_error()  # missing weights raise an error below
     try:
-        _check_type(weights)
+        _check_code(weights)
         config = transformers.AutoConfig.from_pretrained(weights.folder, **FILES, **OWN_CODE)
-        _check_memory(config, weights.label)
+        with torch.device("meta"):
+            n_weights = sum(weight.numel() for weight in _random(config).parameters())
+        needed, free = MEMORY * 4 * n_weights / 1e9, _free_memory() / 1e9
+        if needed > free:
+            reason = f"{weights.label} needs about {needed:,.1f} GB of memory; {free:,.1f} GB"
+            remedy = "Close other programs, or choose a smaller model."
+            raise ModelError(f"{reason} are free.", remedy)
         tokenizer = transformers.AutoTokenizer.from_pretrained(weights.folder, **FILES)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(weights.seed)  # of random weights; a missing pooler is drawn, too
@@ -50,52 +55,38 @@ def load(weights: Weights, pipeline: Pipeline) -> tuple[Tokenizer, Any]:
         raise ModelError(reason, f"{remedy}choose another, or fetch it again.") from error
 
 
-def _check_type(weights: Weights) -> None:
+def _check_code(weights: Weights) -> None:
+    """Raise ModelError where transformers has no code of its own for a model."""
     settings = json.loads((weights.folder / "config.json").read_bytes())
-    kind = settings.get("model_type")
-    if kind in transformers.CONFIG_MAPPING:
-        return
-    if "auto_map" in settings:
-        reason = f"{weights.label} needs code that comes with it, which is never run."
-        raise ModelError(reason, "Choose another model.")
-    if kind is not None:
-        version = transformers.__version__
-        reason = f"{weights.label} is of the type {quote(kind)}, unknown to transformers {version}."
-        raise ModelError(reason, "Choose another model.")
+    kind, is_custom = settings.get("model_type"), "auto_map" in settings
+    if kind not in transformers.CONFIG_MAPPING and (kind or is_custom):
+        cause = f"is of the type {quote(kind)}, unknown to transformers {transformers.__version__}"
+        if is_custom:
+            cause = "needs code that comes with it, which is never run"
+        raise ModelError(f"{weights.label} {cause}.", "Choose another model.")
 
 
-def _check_memory(config: Any, label: str) -> None:
-    with torch.device("meta"):
-        n_weights = sum(weight.numel() for weight in _random(config).parameters())
-    needed = MEMORY * 4 * n_weights
-    free = min(psutil.virtual_memory().available, _container_memory())
-    if needed > free:
-        raise ModelError(
-            f"{label} needs about {needed / 1e9:,.1f} GB of memory; {free / 1e9:,.1f} GB are free.",
-            "Close other programs, or choose a smaller model.",
-        )
-
-
-def _container_memory() -> float:
-    """Bytes that a Linux container may still use; infinite where there is no limit."""
+def _free_memory() -> float:
+    """Bytes that this machine, or its Linux container, may still use."""
+    free = psutil.virtual_memory().available
     try:
         limit, used, statistics = (
             Path(f"/sys/fs/cgroup/memory.{name}").read_text() for name in ("max", "current", "stat")
         )
         cached = dict(map(str.split, statistics.splitlines()))["inactive_file"]  # freed when needed
-        return int(limit) - int(used) + int(cached)
-    except (OSError, ValueError, LookupError):
-        return math.inf
+        return min(free, int(limit) - int(used) + int(cached))
+    except (OSError, ValueError, LookupError):  # it is no container, or has no limit
+        return free
 
 
 def _random(config: Any) -> Any:
     return transformers.AutoModel.from_config(
-        config, dtype=torch.float32, **OWN_CODE, trust_remote_code=False
+        config, dtype=torch.float32, trust_remote_code=False, **OWN_CODE
     )
 
 
 def _trained(weights: Weights, config: Any) -> Any:
-    """The model with its weights, and without a pooler where it has none for it."""
+    """The model with its weights, and without a pooler where they have none."""
     if not any(weights.folder.glob("*.safetensors")):
         raise ModelError(
             f"{weights.label} has no weights as safetensors, and other formats may run code.",
@@ -111,12 +102,12 @@ def _trained(weights: Weights, config: Any) -> Any:
         **FILES,
         **OWN_CODE,
     )
-    has_pooler = not any(name.startswith("pooler.") for name in loading["missing_keys"])
-    missing = [name for name in loading["missing_keys"] if not name.startswith("pooler.")]
-    if n_bad := len(missing) + len(loading["mismatched_keys"]):
+    missing = loading["missing_keys"]
+    others = [name for name in missing if not name.startswith("pooler.")]
+    if n_bad := len(others) + len(loading["mismatched_keys"]):
         reason = f"{weights.label} lacks {n_bad} of its weights, or has them in a wrong shape."
         raise ModelError(reason, "Choose another model.")
-    if not has_pooler:
+    if missing:
         model.pooler = None
     return model
 
@@ -131,8 +122,8 @@ def _tokenizer(tokenizer: Any, model: Any, pipeline: Pipeline, label: str) -> To
     n_positions = getattr(model.config, "max_position_embeddings", LONGEST)
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     if isinstance(table, torch.nn.Embedding):  # RoBERTa's positions begin after that of padding
-        n_positions = table.num_embeddings
-        n_positions -= 0 if table.padding_idx is None else table.padding_idx + 1
+        padding = -1 if table.padding_idx is None else table.padding_idx
+        n_positions = table.num_embeddings - padding - 1
     limits = (pipeline.max_length or tokenizer.model_max_length, n_positions, LONGEST)
     max_length = min(int(limit) for limit in limits if limit > 0)
     return Tokenizer(tokenizer, max_length, model.get_input_embeddings().num_embeddings, label)

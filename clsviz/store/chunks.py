@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from clsviz import files
 from clsviz.errors import StoreError, quote
 from clsviz.measurements import SCHEMA, Arrays
-from clsviz.store import sealed
 
 BETWEEN_LOOKS: Final = 0.01
 """The store is compared with its limit after so large a part of it was written."""
@@ -56,7 +55,7 @@ class Chunks:
         """Store the chunk that begins with sentence number `start`; raises StoreError."""
         stop = start + n_sentences(arrays)
         path = self.root / key / f"{start:09}-{stop:09}.safetensors"
-        sealed.write(path, arrays, _about(key, start, stop))
+        files.write_arrays(path, arrays, _about(key, start, stop))
         self._n_new_bytes += sum(array.nbytes for array in arrays.values())
         if self._n_new_bytes > self.limit_bytes * BETWEEN_LOOKS:
             evict(self.root, self.limit_bytes)
@@ -102,7 +101,7 @@ class Chunks:
         end = 0
         for span in self._spans(key):
             if span.start < n and span.stop > end:
-                content = sealed.read(span.path)
+                content = files.read_arrays(span.path)
                 if content and content[1] == _about(key, span.start, span.stop):
                     yield span, content[0]
                     end = span.stop

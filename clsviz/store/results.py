@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import cachetools
 import numpy as np
 
+from clsviz import files
 from clsviz.measurements import SCHEMA
-from clsviz.store import sealed
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ class Results:
         arrays = {field: value for field, value in values.items() if isinstance(value, np.ndarray)}
         numbers = {field: value for field, value in values.items() if field not in arrays}
         about = {"name": name, "numbers": json.dumps(numbers)}
-        sealed.write(_path(self.root, name), arrays, about)
+        files.write_arrays(_path(self.root, name), arrays, about)
         return self._remember(name, result)
 
     def find(self, key: tuple[object, ...], form: type[T]) -> T | None:
@@ -60,7 +60,7 @@ class Results:
         if result is not None:
             return result
         for root in filter(None, (self.shipped, self.root)):
-            content = sealed.read(_path(root, name))
+            content = files.read_arrays(_path(root, name))
             if content is not None and content[1].get("name") == name:
                 arrays, about = content
                 numbers = json.loads(about["numbers"]).items()
