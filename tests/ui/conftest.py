@@ -2,8 +2,9 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit
@@ -63,13 +64,14 @@ def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
 
 @pytest.fixture
 def visit(runner: Runner, tiny_model: Path, corpus_file: Path) -> Visit:
-    """Open the page of a link; the tiny model and its corpus, where the link has no others."""
+    """Open a page of a link; the tiny model and its corpus, where the link has no others."""
 
-    def visit(**link: str) -> AppTest:
+    def visit(path: str = "", **link: str) -> AppTest:
         page = AppTest.from_file(APP, default_timeout=SECONDS)
         for name, text in {"model": str(tiny_model), "corpus": str(corpus_file), **link}.items():
             page.query_params[name] = text
-        return page.run()
+        page.run()
+        return page.switch_page(f"clsviz/ui/pages/{path}.py").run() if path else page
 
     return visit
 
@@ -87,3 +89,20 @@ def redraw(page: AppTest, until: Callable[[AppTest], object]) -> AppTest:
 def is_done(page: AppTest) -> bool:
     """True if no bar follows a job."""
     return not page.get("progress")
+
+
+def is_answered(page: AppTest) -> bool:
+    """True if the page has its last answer."""
+    return is_done(page) and bool(page.subheader)
+
+
+def words(elements: Iterable[Any]) -> str:
+    """What elements say, as it is read."""
+    text = " ".join(element.value for element in elements)
+    return text.replace("\\", "").replace("\N{WORD JOINER}", "")
+
+
+def press(page: AppTest, label: str) -> AppTest:
+    """Press the only button of this label."""
+    [button] = [button for button in page.button if button.label == label]
+    return button.click().run()

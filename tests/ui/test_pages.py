@@ -1,55 +1,157 @@
-"""The page, as its elements say it, with models that run in this process."""
+"""The pages, as their elements say it, with models that run in this process."""
 
-import html
-from dataclasses import asdict
+import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from markdown_it import MarkdownIt
+from conftest import WORDS
 from streamlit.testing.v1 import AppTest
-from ui.conftest import SMALL, Runner, Visit, is_done, redraw
+from ui.conftest import SMALL, Runner, Visit, is_answered, is_done, press, redraw, words
 
-from clsviz import api
+import clsviz
 from clsviz.errors import ModelError
-from clsviz.experiment import Experiment
+from clsviz.results.probes import findings
+from clsviz.results.result import Result
+from clsviz.results.search import fix_title
 from clsviz.ui import layout
 
+NORMS, LENGTH, SEARCH, COMPARE, SENTENCE, MODEL = (
+    *("norm_vs_length", "where_length_lives", "search"),
+    *("compare", "sentence", "model"),
+)
 
-def answer(tiny_model: Path, corpus_file: Path, store: Path, **settings: Any) -> list[str]:
-    """The verdict and the numbers, as Python's users get them."""
-    experiment = Experiment(model=str(tiny_model), corpus=str(corpus_file), **settings)
-    result = api.measure(**asdict(experiment), store=store)
-    return [layout.escape(text) for text in (result.question, result.verdict, result.numbers)]
+Answer = Callable[..., Result]
 
 
-def has(page: AppTest, question: str, verdict: str, numbers: str) -> bool:
+@pytest.fixture(scope="module")
+def titled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of 150 titles, notes and texts of 6 to 45 words."""
+    draw = random.Random(0)
+    rows = []
+    for n in range(150):
+        text = draw.choices(WORDS, k=5 + n % 40)
+        rows.append(f"{' '.join(text[:3])} {n},{' '.join(text[-2:])} {n},{n} {' '.join(text)}")
+    path = tmp_path_factory.mktemp("titled") / "titled.csv"
+    path.write_text("\n".join(["title,note,body", *rows]), "utf-8")
+    return path
+
+
+@pytest.fixture
+def answer(tiny_model: Path, corpus_file: Path, titled: Path, tmp_path: Path) -> Answer:
+    """The result of a page, as Python's users get it."""
+
+    def answer(path: str, **settings: Any) -> Result:
+        models, corpus = [str(tiny_model), f"untrained:{tiny_model}"], str(corpus_file)
+        settings["store"] = tmp_path
+        if path == SEARCH:
+            return clsviz.search_test(models[0], str(titled), **settings)
+        if path == COMPARE:
+            return clsviz.compare(models, corpus, search_corpus=str(titled), **settings)
+        functions = {NORMS: clsviz.measure, LENGTH: clsviz.probe}
+        return functions[path](models[0], corpus, **settings)
+
+    return answer
+
+
+@pytest.fixture
+def link(tiny_model: Path, titled: Path) -> dict[str, str]:
+    """Settings with which every page has something to answer."""
+    return {"others": f"untrained:{tiny_model}", "search_corpus": str(titled)}
+
+
+def has(page: AppTest, result: Result) -> bool:
     head = [page.header[0].value, page.subheader[0].value]
-    return head == [question, verdict] and numbers in [caption.value for caption in page.caption]
+    captions = " ".join(caption.value for caption in page.caption)
+    texts = (result.numbers, *result.caveats)
+    is_whole = all(layout.escape(text) in captions for text in texts)
+    return head == [layout.escape(result.question), layout.escape(result.verdict)] and is_whole
 
 
-def test_a_page_waits_then_has_points_then_the_answer(
-    visit: Visit, runner: Runner, tiny_model: Path, corpus_file: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("path", "settings", "reason"),
+    [
+        (NORMS, {}, "measures 300 sentences"),
+        (NORMS, {"length_cutoff": 25, "layer": 1, "unit": "words", "sample_size": 200}, "200"),
+        (LENGTH, {"unit": "words"}, "vectors of 300"),
+        (SEARCH, {"similarity": "dot"}, "150 texts and 150"),
+        (COMPARE, {"sample_size": 200}, "200 sentences with 2 models"),
+    ],
+)
+def test_a_page_waits_then_has_the_answer_of_python(
+    visit: Visit,
+    runner: Runner,
+    answer: Answer,
+    link: dict[str, str],
+    path: str,
+    settings: dict[str, Any],
+    reason: str,
 ) -> None:
     runner.gate.clear()
-    page = redraw(visit(), lambda page: page.info and "300 sentences" in page.info[0].value)
+    page = visit(path, **link, **{name: str(value) for name, value in settings.items()})
+    redraw(page, lambda page: reason in words(page.info))
     assert not page.header
     runner.gate.set()
-    redraw(page, is_done)
-    assert has(page, *answer(tiny_model, corpus_file, tmp_path))
-    assert not page.exception
-    assert not page.error
-    assert not page.info
+    redraw(page, is_answered)
+    result = answer(path, **settings)
+    assert result.about["seconds"] == 0  # all of it is stored
+    assert has(page, result)
+    assert not any([page.exception, page.error, page.info])
+    titles = {LENGTH: findings, SEARCH: lambda result: [(fix_title(result), "")]}
+    expected = [layout.escape(title) for title, _ in titles.get(path, lambda _: [])(result)]
+    assert set(expected) <= {box.label for box in page.expander}
 
 
-def test_a_link_sets_the_page(
-    visit: Visit, tiny_model: Path, corpus_file: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("path", "settings", "sentence"),
+    [
+        ("", {"layer": "7"}, "has layers 0 to 2"),
+        ("", {"pooling": "pooler", "layer": "1"}, "the pooler stands after the last one"),
+        ("", {"corpus": "./missing.txt"}, "missing.txt"),
+        ("", {"corpus": "upload-0123456789abcdef"}, "Upload it again"),
+        ("", {"model": "/missing/model"}, "/missing/model"),
+        (LENGTH, {"layer": "7"}, "has layers 0 to 2"),
+        (LENGTH, {"layer": "1", "pooling": "mean"}, "take the last"),
+        (LENGTH, {"probe_size": "50"}, "Raise sample_size"),
+        (SEARCH, {"search_corpus": "upload-0123456789abcdef"}, "Upload it again"),
+        (COMPARE, {"layer": "7"}, "has layers 0 to 2"),
+        (COMPARE, {"others": "/missing/model"}, "/missing/model"),
+        (MODEL, {"layer": "7"}, "has layers 0 to 2"),
+    ],
+)
+def test_what_cannot_be_answered_is_an_error_in_a_sentence(
+    visit: Visit, link: dict[str, str], path: str, settings: dict[str, str], sentence: str
 ) -> None:
-    settings = {"length_cutoff": 25, "layer": 1, "unit": "words", "sample_size": 200, "seed": 3}
-    page = redraw(visit(**{name: str(value) for name, value in settings.items()}), is_done)
-    assert has(page, *answer(tiny_model, corpus_file, tmp_path, **settings))
+    page = visit(path, **SMALL | link | settings)
+    redraw(page, lambda page: sentence in words(page.error))
+    assert not page.header
+    assert not page.exception
+
+
+@pytest.mark.parametrize("path", [NORMS, LENGTH, SEARCH, COMPARE, SENTENCE, MODEL])
+def test_what_failed_begins_again_by_measure_alone(
+    visit: Visit, runner: Runner, link: dict[str, str], path: str
+) -> None:
+    runner.error = ModelError("Tiny is broken.", "Choose another.")
+    page = visit(path, sample_size="200", **link)
+    redraw(page, lambda page: "Tiny is broken" in words(page.error))
+    n_loads = runner.n_loads
+    page.run()
+    assert runner.n_loads == n_loads
+    assert not page.header
+    runner.error = None
+    while page.error:
+        page = redraw(page.button[-1].click().run(), is_done)
+    assert redraw(page, is_answered).header
+    assert not page.exception
+
+
+@pytest.mark.parametrize("path", [NORMS, LENGTH, SEARCH, COMPARE, SENTENCE, MODEL])
+def test_shipped_results_open_without_a_model(visit: Visit, runner: Runner, path: str) -> None:
+    page = redraw(visit(path, model="minilm", corpus="python-docs"), is_answered)
+    assert runner.n_loads == 0
+    assert not page.exception
 
 
 @pytest.mark.parametrize(
@@ -65,6 +167,9 @@ def test_a_link_sets_the_page(
         ("pooling", "max"),
         ("colour", "red"),
         ("model", "\x00"),
+        ("similarity", "near"),
+        ("search_pooling", "max"),
+        ("search_corpus", "\x00"),
     ],
 )
 def test_a_setting_that_a_link_cannot_have_is_refused_in_a_sentence(
@@ -73,32 +178,13 @@ def test_a_setting_that_a_link_cannot_have_is_refused_in_a_sentence(
     page = visit(**{"sample_size": "40", name: text})
     for _ in range(2):
         [warning] = page.warning
-        assert name in warning.value.replace("\\", "")
+        assert name.removeprefix("search_") in words([warning])
         assert len(warning.value) < 300
-        assert not page.exception
-        assert not page.error
+        assert not any([page.exception, page.error])
         assert name not in page.query_params
         assert name not in page.run().run().query_params
         page.query_params[name] = text  # by Back
         page.run()
-
-
-@pytest.mark.parametrize(
-    ("link", "sentence"),
-    [
-        ({"layer": "7"}, "has layers 0 to 2"),
-        ({"pooling": "pooler", "layer": "1"}, "the pooler stands after the last one"),
-        ({"corpus": "./missing.txt"}, "missing.txt"),
-        ({"corpus": "upload-0123456789abcdef"}, "Upload it again"),
-        ({"model": "/missing/model"}, "/missing/model"),
-    ],
-)
-def test_what_cannot_be_measured_is_an_error_in_a_sentence(
-    visit: Visit, link: dict[str, str], sentence: str
-) -> None:
-    page = redraw(visit(**SMALL | link), lambda page: page.error)
-    assert sentence in page.error[0].value.replace("\\", "").replace("\N{WORD JOINER}", "")
-    assert not page.exception
 
 
 def test_files_of_the_server_are_closed_to_visitors(
@@ -106,24 +192,12 @@ def test_files_of_the_server_are_closed_to_visitors(
 ) -> None:
     monkeypatch.setattr("clsviz.ui.sidebar.is_at_this_machine", lambda: False)
     folders = ["untrained: /tmp", " /tmp", "~", "./clsviz"]
-    for link in (SMALL, *({"model": name, "corpus": "python-docs"} for name in folders)):
-        page = visit(**link)
-        assert "of the server" in page.error[0].value, link
+    links = [SMALL, *({"model": name, "corpus": "python-docs"} for name in folders)]
+    search = {"model": "minilm", "corpus": "python-docs", "search_corpus": "/etc/passwd"}
+    for path, settings in [*(("", one) for one in links), (SEARCH, search)]:
+        page = redraw(visit(path, **settings), lambda page: page.error)
+        assert "of the server" in words(page.error), settings
         assert not page.header
-
-
-def test_what_failed_begins_again_by_measure_alone(visit: Visit, runner: Runner) -> None:
-    runner.error = ModelError("Tiny is broken.", "Choose another.")
-    page = redraw(visit(**SMALL), lambda page: page.error)
-    for _ in range(3):
-        page.run()
-    assert runner.n_loads == 1
-    runner.error = None
-    [again] = [button for button in page.button if button.label == "Measure"]
-    redraw(again.click().run(), is_done)
-    assert runner.n_loads == 2
-    assert page.header
-    assert not page.error
 
 
 def test_who_cancels_does_not_end_the_job_of_another(
@@ -135,79 +209,60 @@ def test_who_cancels_does_not_end_the_job_of_another(
     monkeypatch.setattr("clsviz.ui.server._session", lambda: "second")
     second = redraw(visit(**SMALL), lambda page: runner.n_loads)
     monkeypatch.setattr("clsviz.ui.server._session", lambda: "first")
-    [cancel] = [button for button in first.button if button.label == "Cancel"]
-    cancel.click().run()
+    press(first, "Cancel")
     assert "cancelled" in first.info[0].value
     assert is_done(first)
     monkeypatch.setattr("clsviz.ui.server._session", lambda: "second")
     assert not is_done(second.run())
     runner.gate.set()
-    assert redraw(second, is_done).header
+    assert redraw(second, is_answered).header
     assert runner.n_loads == 1
 
 
-def test_a_typed_sentence_is_measured_once_and_stored_nowhere(
+def test_typed_sentences_come_by_a_link_are_measured_once_and_stored_nowhere(
     visit: Visit, runner: Runner, tmp_path: Path
 ) -> None:
-    page = redraw(visit(**SMALL), is_done)
-    page.text_area(key="text").set_value("a *small* dog <b>sings</b>\n\nthe cat").run()
-    redraw(page, is_done)
+    typed = ["a *small* dog <b>sings</b>", "the cat"]
+    page = redraw(visit(**SMALL, text="\n\n".join(typed)), is_answered)
     for _ in range(3):
         page.run()
-    typed = ["a *small* dog <b>sings</b>", "the cat"]
     assert runner.texts.count(typed) == 1
     lines = [line.value for line in page.markdown if "★" in line.value]
-    assert [layout.escape(text) in line for text, line in zip(typed, lines, strict=True)] == [
-        True,
-        True,
-    ]
+    assert all(layout.escape(text) in line for text, line in zip(typed, lines, strict=True))
+    page.text_area(key="text").set_value("the old cat").run()
+    redraw(page, lambda page: "“the old cat”" in words(page.markdown))
     assert not any(b"sings</b>" in file.read_bytes() for file in tmp_path.rglob("*.*"))
 
 
-def test_a_link_carries_typed_sentences(visit: Visit, runner: Runner) -> None:
-    page = redraw(visit(**SMALL, text="the old cat"), is_done)
-    assert page.text_area(key="text").value == "the old cat"
-    assert ["the old cat"] in runner.texts
+def test_random_weights_come_by_a_click(visit: Visit, answer: Answer) -> None:
+    page = redraw(visit(LENGTH), is_answered)
+    page.button(key="measure-random").click().run()
+    redraw(page, lambda page: "random weights" in words(page.caption))
+    assert has(page, answer(LENGTH, random_weights=True))
 
 
-@pytest.mark.parametrize(
-    ("text", "escaped"),
-    [
-        ("R² 1.8%: low, own.csv", r"R² 1\.8%\: low, own\.csv"),
-        ("x :material/bug:", "x \\:\u2060material/bug\\:"),
-        ("$x$ -> y", "\\$x\\$ \\-\u2060\\> y"),
-        ("www.a.b", "www\u2060\\.a\\.b"),
-        ("http://a.b", "http\\:\u2060//a\\.b"),
-        ("me@a.b", "me@\u2060a\\.b"),
-        ("# one\n- two", r"\# one \- two"),
-    ],
-)
-def test_what_markdown_of_streamlit_adds_is_escaped_too(text: str, escaped: str) -> None:
-    assert layout.escape(text) == escaped
+def test_another_column_searches_by_a_click(
+    visit: Visit, answer: Answer, link: dict[str, str]
+) -> None:
+    page = redraw(visit(SEARCH, **link), is_answered)
+    assert page.selectbox(key="search_titles").value == "title"
+    page.selectbox(key="search_titles").set_value("note").run()
+    redraw(page, is_answered)
+    assert has(page, answer(SEARCH, column="body", titles="note"))
 
 
-@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
-def test_no_markdown_survives(text: str) -> None:
-    rendered = MarkdownIt("commonmark").render(layout.escape(text))
-    expected = html.escape(" ".join(text.split()), quote=False).replace('"', "&quot;")
-    rendered = rendered.replace("\N{WORD JOINER}", "")
-    assert rendered == (f"<p>{expected}</p>\n" if expected else "")
-
-
-SENTENCE, MODEL = "clsviz/ui/pages/sentence.py", "clsviz/ui/pages/model.py"
-
-
-def has_answer(page: AppTest) -> bool:
-    return is_done(page) and bool(page.subheader)
+def test_one_model_alone_says_what_to_do(visit: Visit) -> None:
+    page = redraw(visit(COMPARE, sample_size="200"), lambda page: page.header)
+    assert "Choose another model" in page.info[0].value
+    assert [button.label for button in page.button] == ["Compare with untrained tiny"]
 
 
 def test_a_sentence_has_tokens_a_place_neighbours_and_a_cosine(
     visit: Visit, runner: Runner, tmp_path: Path
 ) -> None:
-    page = visit(text="the small cat sings")
-    redraw(page.switch_page(SENTENCE).run(), has_answer)
+    page = redraw(visit(SENTENCE, text="the small cat sings"), is_answered)
     assert page.header[0].value == "What does tiny make of “the small cat sings”?"
-    assert "small" in " ".join(line.value for line in page.markdown)
+    assert "small" in words(page.markdown)
     assert len(page.get("bidi_component")) == 2
     page.button(key="measure-vectors").click().run()
     redraw(page, lambda page: is_done(page) and page.dataframe)
@@ -215,36 +270,22 @@ def test_a_sentence_has_tokens_a_place_neighbours_and_a_cosine(
     assert len(cosines) == 10
     assert cosines.is_monotonic_decreasing
     page.text_input(key="second").set_value("the small cat sings").run()
-    redraw(page, lambda page: any("cosine is" in line.value for line in page.markdown))
-    [line] = [line.value for line in page.markdown if "cosine is" in line.value]
-    assert "**1.000**, above the cosine of the first and " in line
+    redraw(page, lambda page: "cosine is" in words(page.markdown))
+    assert "**1.000**, above the cosine of the first and " in words(page.markdown)
     assert not any(b"small cat sings" in path.read_bytes() for path in tmp_path.rglob("*.*"))
     assert not page.exception
 
 
-def test_without_a_sentence_there_is_an_example(visit: Visit, runner: Runner) -> None:
-    page = redraw(visit(**SMALL).switch_page(SENTENCE).run(), has_answer)
-    assert "Sinan loves a beautiful day" in page.header[0].value
-    n_runs = len(runner.texts)
-    page.run()
-    assert len(runner.texts) == n_runs
-
-
 def test_a_model_is_taken_apart(visit: Visit, runner: Runner) -> None:
-    page = redraw(visit(**SMALL, layer="1").switch_page(MODEL).run(), has_answer)
+    page = redraw(visit(MODEL, **SMALL, layer="1"), is_answered)
     assert page.subheader[0].value.startswith("2 layers, ")
     assert len(page.code[0].value.split(",")) == 16
     assert list(page.dataframe[1].value["Token"]) == ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    assert not page.exception
-    assert not page.error
+    assert not any([page.exception, page.error])
 
 
-@pytest.mark.parametrize("path", [SENTENCE, MODEL])
-def test_a_model_that_fails_is_an_error_on_these_pages_too(
-    visit: Visit, runner: Runner, path: str
-) -> None:
-    page = redraw(visit(**SMALL), is_done)
-    runner.error = ModelError("Tiny is broken.", "Choose another.")
-    redraw(page.switch_page(path).run(), lambda page: page.error)
-    assert "Tiny is broken" in page.error[0].value
-    assert not page.exception
+def test_a_page_has_only_the_settings_that_it_heeds_or_a_link_sets(visit: Visit) -> None:
+    for link, n_cutoffs in (({}, 0), ({"layer": "last"}, 0), ({"layer": "2"}, 1)):
+        page = redraw(visit(SEARCH, model="minilm", corpus="python-docs", **link), is_answered)
+        keys = [number.key for number in page.number_input]
+        assert keys.count("length_cutoff") == n_cutoffs, link
