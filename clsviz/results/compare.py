@@ -245,12 +245,10 @@ def verdict_of(table: "pd.DataFrame", is_telling: bool, problem: str = "") -> st
 
 def _leads(table: "pd.DataFrame") -> tuple[Lead, Lead, Lead]:
     """Of recall, of the last probe's error as a share of that of guessing, and of the line's R²."""
-    shares = table[["last_probe_error", "last_probe_error_margin"]].div(
-        table["guess_error"], axis=0
-    )
+    guess, margins = table["guess_error"], table["last_probe_error_margin"]
     return (
         Lead.of(table["recall_at_10"], table["recall_margin"].max()),
-        Lead.of(shares["last_probe_error"], shares["last_probe_error_margin"].max()),
+        Lead.of(table["last_probe_error"] / guess, (margins / guess).max()),
         Lead.of(table["r_squared"], table["r_squared_margin"].max()),
     )
 

@@ -16,7 +16,7 @@ from clsviz.jobs.measure import Measured, Prepared
 from clsviz.measurements import Vectors
 from clsviz.results import provenance
 from clsviz.results.norms import layer_of, line_of
-from clsviz.results.numbers import DASH, counted, folded, length, lowered, percent
+from clsviz.results.numbers import counted, folded, length, lowered, percent
 from clsviz.results.result import Fact, Result, first
 from clsviz.results.select import check_vector, left_out, norms_of, select, used_of
 from clsviz.statistics import ridge
@@ -33,9 +33,6 @@ VERSION: Final = 2
 SEEDS: Final = (0, 1, 2)
 """Of random weights to compare with."""
 
-N_SHUFFLES: Final = 5
-"""One random order of the lengths may do better than most."""
-
 LAST: Final = {"mean": "mean-pooled", "pooler": "pooler output"}
 """Vectors after the last layer, besides that of [CLS]."""
 
@@ -45,18 +42,6 @@ the .998 quantile of chi-square of one degree of freedom, as .998 to the 25th po
 
 ALMOST_ALL, MOST, HALF, PART, LITTLE = 0.9, 0.75, 0.5, 0.25, 0.05
 """R² from which on the words of a verdict hold."""
-
-NEARLY: Final = 1.1
-"""An error of so many times another is hardly larger."""
-
-CHANCE: Final = 0.01
-"""R² below it is that of guessing."""
-
-WHOLE: Final = 0.5
-"""A smaller error is none, as lengths are whole numbers."""
-
-FEW_PER_DIMENSION: Final = 5
-"""With fewer different sentences for each dimension, a probe misses much that more would find."""
 
 COLUMNS: Final = (
     *("probe_r_squared", "probe_r_squared_low", "probe_r_squared_high", "probe_error"),
@@ -232,7 +217,7 @@ def verdict_of(readings: Readings, unit: str) -> str:
         stands_out = (low > 0) & (r2 * readings.n_different >= BY_CHANCE)
     best = int(np.argmax(np.where(stands_out, r2, -np.inf)))
     b = float(r2[best]) if stands_out[best] else 0.0
-    fades = not r2[-1] >= MOST or error[-1] >= max(2 * error[best], WHOLE)
+    fades = not r2[-1] >= MOST or error[-1] >= max(2 * error[best], 0.5)  # of a whole number
     at_best, at_last = (f"misses length by {length(error[layer], unit)}" for layer in (best, -1))
     only = at_best.replace("by ", "by only ").replace("only under", "under")
     after = _after(str(best))
@@ -252,27 +237,25 @@ def findings(result: Result) -> list[tuple[str, str]]:
     """For each check that is computed and defined, what it finds, and what that means."""
     keys = "vector_error", "direction_error", "half_error", "shuffled_probe_r_squared"
     error, direction, half, shuffled = np.array([result.fact(key) for key in keys], np.float64)
-    unit, limit = result.picture["unit"], NEARLY * error
+    unit, limit = result.picture["unit"], 1.1 * error  # hardly a larger error
     as_well = "as well" if direction <= limit else "worse"
     almost = "almost as well" if half <= limit else "worse, so more may do better"
-    finds = "Even with shuffled lengths, a probe finds something"
-    if shuffled < CHANCE:
-        finds = "With shuffled lengths, a probe finds nothing"
-    by_norm = "Each vector is divided by its norm, so that all have size 1."
-    by_half = "Where the error hardly falls, more sentences would hardly lower it further."
+    even, finds = ("With", "nothing") if shuffled < 0.01 else ("Even with", "something")
     both = f"A probe of the whole vector, with all sentences, misses by {length(error, unit)}."
-    by_order = (
-        "The lengths are put in a random order, five times. An R² of 0 or less is guessing: the"
-        " probe does not make up what it finds."
-    )
-    direction_alone = f"The direction alone does {as_well}: it misses by {length(direction, unit)}"
-    half_as_many = f"Half as many sentences do {almost}: a probe misses by {length(half, unit)}"
-    cases = [
-        (direction, direction_alone, f"{by_norm} {both}"),
-        (half, half_as_many, f"{by_half} {both}"),
-        (shuffled, f"{finds}: R² {percent(shuffled)}", by_order),
-    ]
-    return [(title, text) for value, title, text in cases if not np.isnan(value)]
+    cases = {
+        f"The direction alone does {as_well}: it misses by {length(direction, unit)}": (
+            f"Each vector is divided by its norm, so that all have size 1. {both}"
+        ),
+        f"Half as many sentences do {almost}: a probe misses by {length(half, unit)}": (
+            f"Where the error hardly falls, more sentences would hardly lower it further. {both}"
+        ),
+        f"{even} shuffled lengths, a probe finds {finds}: R² {percent(shuffled)}": (
+            "The lengths are put in a random order, five times. An R² of 0 or less is guessing: the"
+            " probe does not make up what it finds."
+        ),
+    }
+    values = direction, half, shuffled
+    return [case for case, value in zip(cases.items(), values, strict=True) if not np.isnan(value)]
 
 
 def _key(prepared: Prepared | Measured, experiment: Experiment) -> tuple[object, ...]:
@@ -338,7 +321,7 @@ def _checks(vectors: NDArray[np.float32], used: "pd.DataFrame") -> Checks:
     """The checks of one vector of the sentences used (n, width)."""
     y, clusters = used[["length"]].to_numpy(np.float64), used["cluster"].to_numpy()
     n = len(y) // 2
-    orders = [np.random.RandomState(seed).permutation(len(y)) for seed in range(N_SHUFFLES)]
+    orders = [np.random.RandomState(seed).permutation(len(y)) for seed in range(5)]
     shuffled = np.hstack([y[order] for order in orders])
 
     def score(x: NDArray[np.floating], targets: Floats) -> tuple[float, float]:
@@ -377,28 +360,25 @@ def _facts(readings: Readings, checks: Checks, place: int, unit: str) -> tuple[F
     name = readings.names[place]
     vector = f"[CLS] after layer {name}" if name.isdecimal() else LAST[name]
     r2, low, high, error, _, norm_error = readings.numbers[place].tolist()
+    share, quiet = "percent", True
     facts = [
-        Fact("vector_r_squared", f"{vector}: R²", r2, (low, high), "percent"),
+        Fact("vector_r_squared", f"{vector}: R²", r2, (low, high), share),
         Fact("vector_error", "misses by", error, None, unit),
         Fact("guess_error", "guessing", readings.guess_error, None, unit),
         Fact("vector_norm_error", "a line on its norm (held-out)", norm_error, None, unit),
         Fact("direction_error", "direction alone", checks.direction_error, None, unit),
         Fact("half_error", "half as many sentences", checks.half_error, None, unit),
-        Fact(
-            "shuffled_probe_r_squared", "shuffled lengths: R²", checks.shuffled_r2, None, "percent"
-        ),
-        Fact(
-            "direction_r_squared", "direction alone: R²", checks.direction_r2, None, "percent", True
-        ),
-        Fact("half_r_squared", "half as many sentences: R²", checks.half_r2, None, "percent", True),
+        Fact("shuffled_probe_r_squared", "shuffled lengths: R²", checks.shuffled_r2, None, share),
+        Fact("direction_r_squared", "direction alone: R²", checks.direction_r2, None, share, quiet),
+        Fact("half_r_squared", "half as many sentences: R²", checks.half_r2, None, share, quiet),
     ]
     by_name = dict(zip(readings.names, readings.numbers[:, [0, 3]].tolist(), strict=True))
     for other, label in LAST.items():
         r2, error = by_name.get(other, (np.nan, np.nan))
-        facts.append(Fact(f"{other}_probe_r_squared", f"{label}: R²", r2, None, "percent", True))
-        facts.append(Fact(f"{other}_probe_error", label, error, None, unit, True))
+        facts.append(Fact(f"{other}_probe_r_squared", f"{label}: R²", r2, None, share, quiet))
+        facts.append(Fact(f"{other}_probe_error", label, error, None, unit, quiet))
     return (
-        *(replace(fact, is_quiet=fact.is_quiet or fact.number == DASH) for fact in facts),
+        *(replace(fact, is_quiet=True) if np.isnan(fact.value or 0.0) else fact for fact in facts),
         Fact("n_used", "sentences", readings.n_used, form="count"),
     )
 
@@ -425,7 +405,7 @@ def _caveats(
     caveats += left_out(experiment, prepared.sample, n_long, readings.n_truncated)
     if readings.n < n:
         caveats.append(f"Probes take the first {readings.n:,} of {counted(n)}: see probe_size.")
-    if readings.n_different < FEW_PER_DIMENSION * readings.width:
+    if readings.n_different < 5 * readings.width:
         few = f"{counted(readings.n_different, 'different sentence')} are few for"
         more = "with more, a probe may miss by less"
         caveats.append(f"{few} {readings.width:,} dimensions: {more}.")

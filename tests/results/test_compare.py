@@ -132,10 +132,10 @@ def test_searches_are_those_of_the_search_test(
     assert both.table["recall_margin"][0] > 0
 
 
-@pytest.mark.parametrize("models", [[], ["minilm"], ["minilm", "minilm"], list("abcdefg")])
-def test_two_to_six_different_models_are_compared(models: list[str], store: Path) -> None:
-    with pytest.raises(SettingError, match="models"):
-        clsviz.compare(models, store=store)
+def test_two_to_six_different_models_are_compared(store: Path) -> None:
+    for models in ([], ["minilm"], ["minilm", "minilm"], list("abcdefg")):
+        with pytest.raises(SettingError, match="models"):
+            clsviz.compare(models, store=store)
 
 
 def test_a_table_has_a_row_for_each_model_and_corpus(
