@@ -16,20 +16,18 @@ from clsviz.sources import models, sampling
 from clsviz.store.chunks import Chunks
 
 
+def on_a_cluster(test):
+    """Marks a test that starts Ray on this machine."""
+    marks = pytest.mark.xdist_group("ray"), pytest.mark.filterwarnings("ignore")
+    for mark in (*marks, pytest.mark.slow, pytest.mark.enable_socket):
+        test = mark(test)
+    return test
+
+
 @pytest.fixture
 def prepared(tiny_model: Path, corpus_file: Path, tmp_path: Path) -> Prepared:
     experiment = Experiment(corpus=str(corpus_file), sample_size="all")
     return Prepared(models.find(str(tiny_model)), sampling.draw(experiment, tmp_path))
-
-
-def test_what_chunks_lack_is_missing_damaged_ones_too(tmp_path: Path) -> None:
-    chunks = Chunks(tmp_path)
-    for start, stop in [(10, 20), (15, 30), (40, 50)]:
-        chunks.append("key", start, {"n_tokens": np.zeros(stop - start, np.int32)})
-    assert chunks.missing("key", 60) == [(0, 10), (30, 40), (50, 60)]
-    assert chunks.missing("key", 35) == [(0, 10), (30, 35)]
-    next((tmp_path / "key").glob("*40-*50.*")).write_bytes(b"damaged")
-    assert chunks.missing("key", 50) == [(0, 10), (30, 50)]
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:9", "nowhere:port", "nowhere"])
@@ -47,10 +45,7 @@ def test_ray_is_optional(prepared: Prepared, tmp_path: Path, monkeypatch) -> Non
         ray.measure(prepared, Experiment(), "norms", Chunks(tmp_path), "local", silent)
 
 
-@pytest.mark.slow
-@pytest.mark.xdist_group("ray")
-@pytest.mark.enable_socket
-@pytest.mark.filterwarnings("ignore")
+@on_a_cluster
 def test_a_cluster_measures_what_is_missing_as_one_process_does(
     prepared: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,21 +55,16 @@ def test_a_cluster_measures_what_is_missing_as_one_process_does(
     alone = IN_PROCESS.run(prepared.weights, "exact", prepared.sample.sentences(), "norms")
     chunks.append(key, 100, {name: array[100:150] for name, array in alone.items()})
     seen: list[int] = []
-
-    def note(done: int, total: int, unit: str) -> None:
-        seen.append(done)
-
-    ray.measure(prepared, Experiment(), "norms", chunks, "local", note)
+    ray.measure(
+        prepared, Experiment(), "norms", chunks, "local", lambda done, *_: seen.append(done)
+    )
     assert sorted(set(np.diff(seen))) == [22, 36, 64]
     norms = Norms.from_chunks(chunks.read(key, 300))
     np.testing.assert_allclose(norms.cls, alone["cls"], rtol=1e-5)
     np.testing.assert_array_equal(norms.n_tokens, alone["n_tokens"])
 
 
-@pytest.mark.slow
-@pytest.mark.xdist_group("ray")
-@pytest.mark.enable_socket
-@pytest.mark.filterwarnings("ignore")
+@on_a_cluster
 def test_another_model_on_a_machine_is_one_sentence(prepared: Prepared, tmp_path: Path) -> None:
     pytest.importorskip("ray.data")
     other = replace(prepared, weights=replace(prepared.weights, fingerprint="0" * 16))

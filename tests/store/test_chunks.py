@@ -34,20 +34,33 @@ def path_of(chunks: Chunks, start: int) -> Path:
 
 
 def test_what_was_appended_is_read_up_to_n(chunks: Chunks) -> None:
+    os.utime(chunks.root / "key", (0, 0))
     read = join(chunks.read("key", 25))
     np.testing.assert_array_equal(read["cls"], arrays(0, 25)["cls"])
     assert tokens(chunks, key="another") == []
+    assert (chunks.root / "key").stat().st_mtime > 0, "it must count as used"
 
 
-def test_reading_ends_at_a_gap(chunks: Chunks) -> None:
-    path_of(chunks, 20).unlink()
-    assert tokens(chunks) == list(range(20))
-
-
-def test_overlapping_chunks_of_two_writers_are_read_once(chunks: Chunks) -> None:
-    chunks.append("key", 5, arrays(5, 47))
-    chunks.append("key", 0, arrays(0, 3))
-    assert tokens(chunks) == list(range(47))
+@pytest.mark.parametrize(
+    ("spans", "n", "n_read", "missing"),
+    [
+        ([(10, 20), (15, 30), (40, 50)], 60, 0, [(0, 10), (30, 40), (50, 60)]),
+        ([(10, 20), (15, 30), (40, 50)], 35, 0, [(0, 10), (30, 35)]),
+        ([(0, 10), (20, 30)], 30, 10, [(10, 20)]),
+        ([(0, 40), (5, 47), (0, 3)], 100, 47, [(47, 100)]),
+        ([(0, 20), (20, 50)], 30, 30, []),
+    ],
+)
+def test_chunks_are_read_to_a_gap_and_gaps_are_missing(
+    tmp_path: Path, spans: list[tuple[int, int]], n: int, n_read: int, missing: list
+) -> None:
+    chunks = Chunks(tmp_path)
+    for start, stop in spans:
+        chunks.append("key", start, arrays(start, stop))
+    for name in ("notes-x.safetensors", "000000009-000000003.safetensors", "1-2.tmp"):
+        (tmp_path / "key" / name).write_bytes(b"of somebody else")
+    assert tokens(chunks, n) == list(range(n_read))
+    assert chunks.missing("key", n) == missing
 
 
 def test_own_chunks_continue_those_that_are_shipped(chunks: Chunks, tmp_path: Path) -> None:
@@ -98,6 +111,7 @@ def become_folder(path: Path) -> None:
 )
 def test_a_damaged_chunk_is_measured_again(chunks: Chunks, damage) -> None:
     damage(path_of(chunks, 20))
+    assert chunks.missing("key", 40) == [(20, 30)]
     assert tokens(chunks) == list(range(20))
     chunks.append("key", 20, arrays(20, 30))
     assert tokens(chunks) == list(range(40))
@@ -105,15 +119,8 @@ def test_a_damaged_chunk_is_measured_again(chunks: Chunks, damage) -> None:
 
 def test_a_damaged_chunk_that_is_shipped_is_not_deleted(chunks: Chunks, tmp_path: Path) -> None:
     cut(path_of(chunks, 0))
-    own = Chunks(tmp_path / "own", shipped=chunks.root)
-    assert tokens(own) == []
+    assert tokens(Chunks(tmp_path / "own", shipped=chunks.root)) == []
     assert path_of(chunks, 0).exists()
-
-
-def test_files_of_other_names_are_ignored(chunks: Chunks) -> None:
-    for name in ("notes-x.safetensors", "000000009-000000003.safetensors", "1-2.tmp"):
-        (chunks.root / "key" / name).write_bytes(b"")
-    assert tokens(chunks) == list(range(40))
 
 
 def test_a_store_that_cannot_be_entered_is_an_error(tmp_path: Path) -> None:
@@ -121,39 +128,27 @@ def test_a_store_that_cannot_be_entered_is_an_error(tmp_path: Path) -> None:
         Chunks(tmp_path / ("x" * 300)).read("key", 1)  # as a folder of somebody else, also for root
 
 
-@pytest.fixture
-def parts(tmp_path: Path) -> dict[str, Path]:
-    """Parts of a store of 100 bytes each, in the order of their last use, the last just now."""
-    names = ["norms-b/x", "corpora/a.arrow", "results/c.safetensors", "corpora/hub-a/x"]
-    paths = {name: tmp_path / name for name in [*names, "uploads/upload-a/file.csv", "last-a/x"]}
-    for age, path in enumerate(reversed(paths.values())):
-        path.parent.mkdir(exist_ok=True, parents=True)
-        path.write_bytes(bytes(100))
-        for used in (path, path.parent):
-            os.utime(used, (moment := time.time() - 2 * IN_USE_SECONDS * age, moment))
-    return paths
-
-
 @pytest.mark.parametrize(
     ("limit", "n_removed"), [(500, 0), (499, 1), (301, 2), (300, 2), (100, 4), (0, 4)]
 )
 def test_parts_that_are_longest_unused_are_removed(
-    parts: dict[str, Path], tmp_path: Path, limit: int, n_removed: int
+    tmp_path: Path, limit: int, n_removed: int
 ) -> None:
+    names = ["norms-b/x", "corpora/a.arrow", "results/c.safetensors", "corpora/hub-a/x"]
+    paths = [tmp_path / name for name in [*names, "uploads/upload-a/file.csv", "last-a/x"]]
+    for age, path in enumerate(reversed(paths)):  # the last was used just now
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_bytes(bytes(100))
+        for used in (path, path.parent):
+            os.utime(used, (moment := time.time() - 2 * IN_USE_SECONDS * age, moment))
     evict(tmp_path, limit)
-    assert [name for name, path in parts.items() if not path.exists()] == list(parts)[:n_removed]
+    assert [path for path in paths if not path.exists()] == paths[:n_removed]
 
 
-def test_writing_holds_the_store_within_its_limit(chunks: Chunks) -> None:
-    chunks.append("norms-old", 0, arrays(0, 10))
-    os.utime(chunks.root / "norms-old", (0, 0))
-    limited = Chunks(chunks.root, limit_bytes=10)
+def test_writing_holds_the_store_within_its_limit(tmp_path: Path) -> None:
+    Chunks(tmp_path).append("norms-old", 0, arrays(0, 10))
+    os.utime(tmp_path / "norms-old", (0, 0))
+    limited = Chunks(tmp_path, limit_bytes=10)
     limited.append("norms-new", 0, arrays(0, 10))
     assert tokens(limited, key="norms-old") == []
     assert tokens(limited, key="norms-new") == list(range(10))
-
-
-def test_what_is_read_is_used(chunks: Chunks) -> None:
-    os.utime(chunks.root / "key", (0, 0))
-    tokens(chunks)
-    assert (chunks.root / "key").stat().st_mtime > 0
