@@ -33,22 +33,16 @@ from clsviz.store.results import Results
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION: Final = 2
-"""Changes when a number is computed in another way."""
-
-MOST_MODELS: Final = 6
+VERSION: Final = 2  # changes when a number is computed in another way
 
 QUESTION: Final = "Which model does what?"
+
+MOST_MODELS: Final = 6
+EQUAL: Final = 0.05  # recall that surely differs by less is about equal
 
 SEARCH_CORPUS: Final = "python-api"
 SEARCH_POOLING: Final[Pooling] = "mean"
 """Of the search, where no other is chosen."""
-
-EQUAL: Final = 0.05
-"""Models whose recall surely differs by less find the right text about equally often."""
-
-VIEW: Final = ("seed", "precision", "length_cutoff", "unit", "pooling")
-"""Settings that a row of the table has."""
 
 SEARCH: Final = (
     *("recall_at_10", "recall_at_10_low", "recall_at_10_high", "ndcg_at_10"),
@@ -400,6 +394,7 @@ def _table(plan: Plan, numbers: Comparison, rows: Sequence[Numbers]) -> "pd.Data
         search_fingerprint = plan.searches.fingerprint
     corpus, experiment = plan.prepared[0].sample.corpus, plan.experiment
     labels = Counter(one.weights.label for one in plan.prepared)
+    view = ("seed", "precision", "length_cutoff", "unit", "pooling")
     table = []
     for place, one in enumerate(plan.prepared):
         weights, of_model = one.weights, numbers.models[place]
@@ -414,7 +409,7 @@ def _table(plan: Plan, numbers: Comparison, rows: Sequence[Numbers]) -> "pd.Data
             **of_model,
             "last_probe_error_margin": numbers.error_margin * of_model["guess_error"],
             "r_squared_margin": numbers.r_squared_margin,
-            **{name: getattr(experiment, name) for name in VIEW},
+            **{name: getattr(experiment, name) for name in view},
             "layer": of_model["n_layers"] if experiment.layer is None else experiment.layer,
             "model_revision": weights.revision,
             "model_fingerprint": weights.fingerprint,

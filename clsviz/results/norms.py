@@ -33,23 +33,13 @@ from clsviz.store.results import Results
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION: Final = 1
-"""Changes when the curve is computed in another way."""
+VERSION: Final = 1  # changes when the curve is computed in another way
 
-FEW: Final = 100
-"""With fewer different sentences there is no verdict."""
-
-NEARLY_CONSTANT: Final = 0.001
-"""Norms with a smaller standard deviation, as a share of their mean, differ on paper alone."""
-
-UNEVEN: Final = 1.25
-"""A larger ratio of spreads is worth a headline."""
-
-RESOLVED: Final = 1 / 3
-"""An error that is a larger share of the norms' standard deviation hides what they do."""
-
-MOST: Final = 100_000
-"""Sentences that everything but the line is computed from."""
+FEW: Final = 100  # different sentences: with fewer there is no verdict
+MOST: Final = 100_000  # sentences that everything but the line is computed from
+NEARLY_CONSTANT: Final = 0.001  # norms whose deviation is less of their mean differ on paper alone
+UNEVEN: Final = 1.25  # a ratio of spreads that is worth a headline
+RESOLVED: Final = 1 / 3  # an error that is more of the norms' deviation hides what they do
 
 LADDER: Final = {0.05: "Hardly", 0.25: "A little", 0.5: "Partly", 0.9: "Largely"}
 
@@ -57,7 +47,6 @@ OWN: Final = ("sample_size", "seed", "length_cutoff", "unit")
 """Settings that own vectors have."""
 
 IN_WORDS: Final = "Lengths are in words, since own vectors come without tokens."
-
 WAITING: Final = "The answer comes when all sentences are in."
 
 
@@ -121,7 +110,7 @@ def answer(job: Job[Result], measured: Measured, experiment: Experiment, store: 
 
 
 def measure_vectors(path: Path, experiment: Experiment, store: Results) -> Result:
-    """The answer for own vectors, from any model or API, whose lengths and cutoff are in words.
+    """The answer for own vectors, from any model or API; the cutoff is in words.
 
     Raises CorpusError where the file cannot be used, SettingError where a setting cannot be heeded.
     """

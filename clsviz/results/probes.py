@@ -27,11 +27,9 @@ from clsviz.store.results import Results
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION: Final = 2
-"""Changes when a probe is computed in another way."""
+VERSION: Final = 2  # changes when a probe is computed in another way
 
-SEEDS: Final = (0, 1, 2)
-"""Of random weights to compare with."""
+SEEDS: Final = (0, 1, 2)  # of random weights to compare with
 
 LAST: Final = {"mean": "mean-pooled", "pooler": "pooler output"}
 """Vectors after the last layer, besides that of [CLS]."""

@@ -19,8 +19,7 @@ from clsviz.store.results import Results
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION: Final = 1
-"""Changes when near-duplicates are computed in another way."""
+VERSION: Final = 1  # changes when near-duplicates are computed in another way
 
 POOLINGS: Final = {"cls": "[CLS]", "mean": "mean-pooled vector", "pooler": "pooler output"}
 """Vectors as sentences name them."""
