@@ -4,10 +4,10 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from importlib.resources import files
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,18 +17,15 @@ import pyarrow.parquet as pq
 
 from clsviz.errors import CorpusError, SettingError, quote
 from clsviz.experiment import Experiment
-from clsviz.files import remove
 from clsviz.progress import Progress, silent
 from clsviz.sources import copies, hub, in_memory, sentences, tables, text_files, uploads
-from clsviz.sources.tables import Lines, Table
+from clsviz.sources.text_files import TextFile
 
 SHIPPED: Final = {"python-docs": "Python docstrings", "python-api": "Python docstrings with titles"}
 """Labels of the corpora that come with the program."""
 
-FINGERPRINTS: Final = {
-    "python-docs": "86db4cec32865e4ec6c4e431453b7cc9295ccbf9a0bcb61376a477ce74731c59",
-    "python-api": "37f6b0b8e1e171f97ad340cbf287e74b929c24de3684d1757f98cda7fe7294e1",
-}
+INDEX: Final = "index"
+"""The column with the index of texts in memory; another one of this name is left out."""
 
 RECIPE: Final = 2
 """Raised when the same file becomes another table."""
@@ -117,7 +114,8 @@ def open_corpus(
     if name in SHIPPED:
         _refuse(experiment, "configuration", "split", "column", "encoding", "segmentation")
         return _shipped(name)
-    return open_file(path_of(name, root), experiment, root, progress, names)
+    _refuse(experiment, "configuration", "split")
+    return _open_file(path_of(name, root), experiment, root, progress, names)
 
 
 def check(name: str, root: Path) -> None:
@@ -151,27 +149,16 @@ def _refuse(experiment: Experiment, *settings: str) -> None:
 
 @lru_cache(maxsize=len(SHIPPED))
 def _shipped(name: str) -> Corpus:
-    file = files("clsviz") / "sources" / "data" / f"{name}.parquet"
-    try:
-        with file.open("rb") as stream:
-            table = pq.ParquetFile(stream).read()
-    except (OSError, pa.ArrowException):
-        raise CorpusError(
-            f"{quote(file)} is missing or damaged.", "Install clsviz again."
-        ) from None
+    with as_file(files("clsviz.sources") / "data" / f"{name}.parquet") as path:
+        table = pq.ParquetFile(path).read()
     reading = Reading(segmentation="lines", n_texts=table.num_rows)
-    return Corpus(name, SHIPPED[name], FINGERPRINTS[name], table, reading)
+    return Corpus(name, SHIPPED[name], copies.fingerprint(table), table, reading)
 
 
-def open_file(
-    path: Path,
-    experiment: Experiment,
-    root: Path,
-    progress: Progress = silent,
-    names: Sequence[str] = (),
+def _open_file(
+    path: Path, experiment: Experiment, root: Path, progress: Progress, names: Sequence[str]
 ) -> Corpus:
     """The corpus in a file, from its copy in the store, which is another when the file changed."""
-    _refuse(experiment, "configuration", "split")
     status = text_files.check_file(path)
     place = str(path.resolve()), status.st_size, status.st_mtime_ns
     settings = experiment.column, experiment.encoding, experiment.segmentation, *names
@@ -180,20 +167,33 @@ def open_file(
     folder = path.parent if is_upload else root / "corpora"  # deleted with the upload
     copy = folder / f".{hashlib.sha256(key.encode()).hexdigest()[:32]}.arrow"
     if copies.read(copy) is None:
-        source = tables.open_table(path, path.name, experiment.encoding, progress)
-        plan = make_plan(source, path.name, experiment, progress, names)
-        doubts: Counter[str] = Counter()
-        cut = plan.tables(doubts, progress)
-        copies.write(copy, plan.schema, cut, lambda: asdict(plan.reading(doubts)))
+        _copy(path, experiment, copy, progress, names)
     stored = copies.read(copy)
     if stored is None:
         raise CorpusError(f"The copy of {quote(path.name)} cannot be read.", "Run it again.")
     table, fingerprint, about = stored
     if not len(table):
-        remove(copy)
         raise text_files.no_text(path.name)
     lists = {name: tuple(about[name]) for name in ("columns", "caveats")}
     return Corpus(experiment.corpus, path.name, fingerprint, table, Reading(**{**about, **lists}))
+
+
+def _copy(
+    path: Path, experiment: Experiment, copy: Path, progress: Progress, names: Sequence[str]
+) -> None:
+    """Write the sentences of a file into a copy: one reading decides how, another one cuts."""
+    encoding, how = experiment.encoding, experiment.segmentation
+    source = tables.open_table(path, path.name, encoding, progress, how)
+    columns = tables.survey(source.batches(Counter(), progress))
+    reading, extras = _plan(columns, path.name, experiment, names, source.text, source.segmentation)
+    schema = pa.schema([(name, pa.large_string()) for name in ("sentence", *extras)])
+    doubts: Counter[str] = Counter()
+    pieces = (
+        cut(batch, reading.column, extras, reading.segmentation, doubts)
+        for batch in source.batches(doubts, progress)
+    )
+    tidy = (piece.cast(schema).combine_chunks() for piece in pieces)
+    copies.write(copy, schema, tidy, lambda: asdict(_counted(reading, doubts)))
 
 
 def from_texts(texts: Any, experiment: Experiment, names: Sequence[str] = ()) -> Corpus:
@@ -205,62 +205,63 @@ def from_texts(texts: Any, experiment: Experiment, names: Sequence[str] = ()) ->
     """
     _refuse(experiment, "configuration", "encoding")
     table, index = in_memory.table_of(texts, experiment.split)
-    plan = make_plan(in_memory.InMemory(table), "your texts", experiment, names=names)
-    columns = {name: table[name] for name in table.column_names} | {in_memory.INDEX: index}
-    extras = dict.fromkeys((in_memory.INDEX, *plan.extras))
-    plan = replace(plan, source=in_memory.InMemory(pa.table(columns)), extras=tuple(extras))
+    reading, extras = _plan(tables.survey([table]), "your texts", experiment, names)
+    columns = {name: table[name] for name in table.column_names} | {INDEX: index}
+    extras = [INDEX, *(name for name in extras if name != INDEX)]
     doubts: Counter[str] = Counter()
-    cut = plan.cut(pa.table(columns), doubts)
-    if not cut.num_rows:
+    pieces = cut(pa.table(columns), reading.column, extras, reading.segmentation, doubts)
+    if not pieces.num_rows:
         raise CorpusError("The texts are all empty.", "Give some with words in them.")
-    digest = copies.fingerprint(cut)
-    return Corpus(f"texts-{digest[:8]}", "your texts", digest, cut, plan.reading(doubts))
+    digest = copies.fingerprint(pieces)
+    reading = _counted(reading, doubts)
+    return Corpus(f"texts-{digest[:8]}", "your texts", digest, pieces, reading)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The way to read a table.
+def _plan(
+    columns: Mapping[str, tables.Column],
+    name: str,
+    experiment: Experiment,
+    names: Sequence[str],
+    text: TextFile | None = None,
+    rows: str = "lines",
+) -> tuple[Reading, list[str]]:
+    """The way to read a table of these columns, and the columns that come along.
 
-    column, segmentation, columns: as in `Reading`. extras: the columns that come along.
-    is_guess: the column was not named, and others hold text too.
+    name: of the file. text: that it is read from. rows: lines, or paragraphs that were joined.
+    Raises SettingError and CorpusError.
     """
+    how: str = experiment.segmentation
+    if how == "paragraphs" != rows:
+        reason = f"{quote(name)} is a table, which has no paragraphs."
+        raise SettingError(reason, "Set segmentation to auto, sentences or lines.")
+    column = tables.choose_column(columns, experiment.column, name)
+    if names:
+        how = rows
+    elif how == "auto":
+        is_long = rows == "paragraphs" or columns[column].mean_length > sentences.LONG_TEXT
+        how = "sentences" if is_long else "lines"
+    others = tuple(other for other in tables.text_columns(columns) if other != column)
+    short = [key for key in columns if columns[key].longest <= LONGEST_VALUE][:MOST_EXTRAS]
+    named = [key for key in columns if {key, key.strip().casefold()} & set(names)]
+    extras = [key for key in (named if names else short) if key not in (column, "sentence")]
+    encoding = text.encoding if text else ""
+    choice = " or ".join(map(quote, others[:3]))
+    guesses = {
+        f"The encoding {encoding} is a guess: set another one if letters look wrong.": (
+            text and text.is_guess
+        ),
+        f"The column {quote(column)} is a guess: set column to {choice} for other texts.": (
+            others and not experiment.column
+        ),
+    }
+    caveats = tuple(caveat for caveat, is_guess in guesses.items() if is_guess)
+    return Reading(column, encoding, how, 0, others, caveats), extras
 
-    source: Table
-    column: str
-    is_guess: bool
-    segmentation: str
-    columns: tuple[str, ...]
-    extras: tuple[str, ...]
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns of the corpus, all of them large_string."""
-        return pa.schema([(name, pa.large_string()) for name in ("sentence", *self.extras)])
-
-    def tables(self, doubts: Counter[str], progress: Progress) -> Iterator[pa.Table]:
-        """The sentences of all rows, some at a time."""
-        for batch in self.source.batches(doubts, progress):
-            yield self.cut(batch, doubts).cast(self.schema).combine_chunks()
-
-    def cut(self, batch: pa.Table, doubts: Counter[str]) -> pa.Table:
-        """The sentences in some rows."""
-        return cut(batch, self.column, self.extras, self.segmentation, doubts)
-
-    def reading(self, doubts: Counter[str]) -> Reading:
-        """The account of it, once all rows are read."""
-        text = getattr(self.source, "text", None)
-        counts = {**doubts, "damaged": text.n_damaged if text else 0}
-        caveats = caveats_of(counts)
-        if text and text.is_guess:
-            guess = f"The encoding {text.encoding} is a guess"
-            caveats.append(f"{guess}: set another one if letters look wrong.")
-        if self.is_guess:
-            choice = " or ".join(map(quote, self.columns[:3]))
-            guess = f"The column {quote(self.column)} is a guess"
-            caveats.append(f"{guess}: set column to {choice} for other texts.")
-        encoding = text.encoding if text else ""
-        how = self.segmentation
-        return Reading(self.column, encoding, how, doubts["texts"], self.columns, tuple(caveats))
+def _counted(reading: Reading, doubts: Mapping[str, int]) -> Reading:
+    """The reading with what was counted meanwhile."""
+    caveats = (*caveats_of(doubts), *reading.caveats)
+    return replace(reading, n_texts=doubts["texts"], caveats=caveats)
 
 
 def cut(
@@ -278,51 +279,15 @@ def cut(
     doubts["blank"] += batch.num_rows - len(texts)
     doubts["texts"] += len(texts)
     if segmentation == "sentences":
-        pieces: list[str] = []
-        origins: list[int] = []
-        for row, text in enumerate(texts.to_pylist()):
-            some = sentences.cut(text)
-            lettered = [piece for piece in some if any(map(str.isalpha, piece))]
-            doubts["letterless"] += len(some) - len(lettered)
-            pieces += lettered
-            origins += [row] * len(lettered)
-        texts = pa.array(pieces, pa.large_string())
-        others = [values.take(pa.array(origins, pa.int64())) for values in others]
+        pieces = [sentences.cut(text) for text in texts.to_pylist()]
+        lettered = [[one for one in some if any(map(str.isalpha, one))] for some in pieces]
+        doubts["letterless"] += sum(map(len, pieces)) - sum(map(len, lettered))
+        cuts = pa.array(lettered, pa.large_list(pa.large_string()))
+        texts, origins = pc.list_flatten(cuts), pc.list_parent_indices(cuts)
+        others = [values.take(origins) for values in others]
     return pa.table([texts.cast(pa.large_string()), *others], names=["sentence", *extras])
 
 
 def caveats_of(doubts: Mapping[str, int]) -> list[str]:
     """A sentence for each kind of doubt that was counted."""
     return [words.format(doubts[kind]) for kind, words in DOUBTS.items() if doubts.get(kind)]
-
-
-def make_plan(
-    source: Table,
-    name: str,
-    experiment: Experiment,
-    progress: Progress = silent,
-    names: Sequence[str] = (),
-) -> Plan:
-    """Decide by all rows what the experiment leaves open; raises SettingError and CorpusError."""
-    how: str = experiment.segmentation
-    if isinstance(source, Lines):
-        _refuse(experiment, "column")
-        is_wrapped = how in ("auto", "sentences") and sentences.is_wrapped(source.beginning())
-        source = replace(source, is_joined=is_wrapped or how == "paragraphs")
-    elif how == "paragraphs":
-        reason = f"{quote(name)} is a table, which has no paragraphs."
-        raise SettingError(reason, "Set segmentation to auto, sentences or lines.")
-    columns = tables.survey(source.batches(Counter(), progress))
-    column = tables.choose_column(columns, experiment.column, name)
-    if names:
-        how = "paragraphs" if isinstance(source, Lines) and source.is_joined else "lines"
-    elif how == "auto":
-        is_long = columns[column].mean_length > sentences.LONG_TEXT
-        is_joined = isinstance(source, Lines) and source.is_joined
-        how = "sentences" if is_long or is_joined else "lines"
-    others = tuple(other for other in tables.text_columns(columns) if other != column)
-    short = [name for name in columns if columns[name].longest <= LONGEST_VALUE][:MOST_EXTRAS]
-    named = [name for name in columns if {name, name.strip().casefold()} & set(names)]
-    extras = [name for name in (named if names else short) if name not in (column, "sentence")]
-    is_guess = bool(others) and not experiment.column
-    return Plan(source, column, is_guess, how, others, tuple(extras))

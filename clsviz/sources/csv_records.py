@@ -5,8 +5,9 @@ import itertools
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+from clsviz.errors import CorpusError
 
 DELIMITERS: Final = (", ", "; ", ",", ";", "\t", "|")
 """The likelier of two that separate as evenly stands first: blanks are not part of a text."""
@@ -18,15 +19,16 @@ MOST_ABOVE: Final = 10
 NO_DELIMITER: Final = "\x1f"
 """Stands between the fields of a file with a single column, so nowhere."""
 
+MOST_COLUMNS: Final = 1000
+
 FEWEST_SWALLOWED: Final = 3
 """Lines that all look like rows, from which on a quotation mark over them is never closed."""
 
 LONGEST_RECORD: Final = 16 * 2**20
 csv.field_size_limit(LONGEST_RECORD)
 
-DOUBLED: Final[dict[str, Any]] = {"doublequote": True}
-ESCAPED: Final[dict[str, Any]] = {"doublequote": False, "escapechar": "\\"}
-"""Ways to write quotation marks within quotation marks."""
+ESCAPES: Final = (None, "\\")
+"""Before a quotation mark within quotation marks; without one it is doubled."""
 
 
 class Records:
@@ -40,16 +42,11 @@ class Records:
     """
 
     def __init__(
-        self,
-        lines: Iterable[str],
-        delimiter: str,
-        n_fields: int = 0,
-        doubts: Counter[str] | None = None,
+        self, lines: Iterable[str], delimiter: str, n_fields: int, doubts: Counter[str]
     ) -> None:
         """n_fields: of the header; 0 where it is not known."""
         self._lines, self._ahead = iter(lines), deque[str]()
-        self._delimiter, self._n_fields = delimiter, n_fields
-        self._doubts = Counter() if doubts is None else doubts
+        self._delimiter, self._n_fields, self._doubts = delimiter, n_fields, doubts
         end = rf"(?={re.escape(delimiter)}|\Z)"
         closed = r'"((?:[^"]++|"")*+)"'
         undoubled = rf'"([^"]*\s"(?:(?!{re.escape(delimiter)}").)*?)"'  # "a "b" c", not "a" b "c"
@@ -67,25 +64,30 @@ class Records:
 
     def _quoted(self, line: str) -> list[str]:
         """The fields of the record that begins with a line."""
-        options: dict[str, Any] = {
+        is_spaced = len(self._delimiter) > 1
+        form: dict[str, Any] = {
             "delimiter": self._delimiter[0],
-            "skipinitialspace": len(self._delimiter) > 1,
+            "skipinitialspace": is_spaced,
             "strict": True,
         }
-        for marks in (DOUBLED, ESCAPED):
+        for escape in ESCAPES:
             lines = [line]
+            marks: dict[str, Any] = {"escapechar": escape, "doublequote": not escape}
             try:
-                row = next(csv.reader(self._added(lines), **options, **marks))
-                if not self._is_swallowing(lines):
+                row = next(csv.reader(self._add(lines), **form, **marks))
+                n_fields = {one.count(self._delimiter) + 1 for one in lines}
+                could_be_rows = len(lines) > 1 and n_fields == {self._n_fields} != {1}
+                if not could_be_rows or len(lines) < FEWEST_SWALLOWED:
+                    self._doubts["doubtful"] += could_be_rows
                     return row
             except (csv.Error, StopIteration):
                 pass
             self._ahead.extendleft(reversed(lines[1:]))
-            if not any('\\"' in line for line in lines):
+            if not any('\\"' in one for one in lines):
                 break
         return self._odd(line.rstrip("\r\n"))
 
-    def _added(self, lines: list[str]) -> Iterator[str]:
+    def _add(self, lines: list[str]) -> Iterator[str]:
         """The line, and those after it, which are added to the list as they are needed."""
         yield lines[0]
         n_characters = 0
@@ -93,16 +95,6 @@ class Records:
             lines.append(line)
             n_characters += len(line)
             yield line
-
-    def _is_swallowing(self, lines: Sequence[str]) -> bool:
-        """True if the lines of a record are more likely to be rows of their own."""
-        if self._n_fields < 2 or len(lines) < 2:
-            return False
-        if any(line.count(self._delimiter) != self._n_fields - 1 for line in lines):
-            return False
-        is_swallowing = len(lines) >= FEWEST_SWALLOWED
-        self._doubts["doubtful"] += not is_swallowing
-        return is_swallowing
 
     def _odd(self, line: str) -> list[str]:
         """The fields of a line whose quotation marks are not as they should be."""
@@ -117,8 +109,7 @@ class Records:
         return row
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """The layout of a CSV file; n_above: records above its header."""
 
     delimiter: str
@@ -131,16 +122,30 @@ def find_layout(lines: Sequence[str], delimiter: str = "") -> Layout:
     n_above = 0
     if sep := re.match(r'"?sep=([,;\t|])"?$', lines[0], re.IGNORECASE):
         n_above, delimiter = 1, sep[1]
-    if not delimiter or not any(delimiter in line for line in lines):
+    if not any(delimiter in line for line in lines if delimiter):
         delimiter = _find_delimiter(lines)
-    rows = list(Records(lines[n_above:], delimiter)) or [["text"]]
+    rows = list(Records(lines[n_above:], delimiter, 0, Counter())) or [["text"]]
     # Titles stand alone in their rows; the header below names every column that the rows have.
     is_title = [not any(map(str.strip, row[1:])) for row in rows[:MOST_ABOVE]]
     header = is_title.index(False) if False in is_title else 0
     width = Counter(map(len, rows)).most_common(1)[0][0]
     if len(rows[header]) != width or not all(any(map(str.isalpha, name)) for name in rows[header]):
         header = 0
-    return Layout(delimiter, _unique(rows[header]), n_above + header)
+    check_width(len(rows[header]))
+    names: list[str] = []
+    for number, cell in enumerate(rows[header], 1):
+        name = stem = " ".join(cell.split()) or f"column {number}"
+        copies = (f"{stem} ({n})" for n in itertools.count(2))
+        while name in names:
+            name = next(copies)
+        names.append(name)
+    return Layout(delimiter, tuple(names), n_above + header)
+
+
+def check_width(n_columns: int) -> None:
+    """Raise CorpusError if a table has too many columns."""
+    if n_columns > MOST_COLUMNS:
+        raise CorpusError(f"The file has over {MOST_COLUMNS:,} columns.", "Leave some out.")
 
 
 def _find_delimiter(lines: Sequence[str]) -> str:
@@ -148,20 +153,10 @@ def _find_delimiter(lines: Sequence[str]) -> str:
     evenness = {NO_DELIMITER: 0.0}
     beginning = re.sub(r'"[^"]*"', "", "\n".join(lines[:MOST_ABOVE]))
     for delimiter in filter(beginning.__contains__, DELIMITERS):
-        counts = [len(row) for row in Records(lines, delimiter)] or [1]
+        counts = [len(row) for row in Records(lines, delimiter, 0, Counter())] or [1]
         below = list(itertools.dropwhile(lambda n: n == 1, counts)) or [1]
         share = below.count(below[0]) / len(below)
         is_titled = counts[0] == 1 and " " in lines[0].strip() and share > 0.9
         if below[0] > 1 and (counts[0] > 1 or is_titled):
             evenness[delimiter] = share
     return max(evenness, key=evenness.__getitem__)
-
-
-def _unique(header: Iterable[str]) -> tuple[str, ...]:
-    """The names of a header, none of them empty, and each only once."""
-    names: list[str] = []
-    for number, cell in enumerate(header, 1):
-        stem = " ".join(cell.split()) or f"column {number}"
-        copies = itertools.chain([stem], (f"{stem} ({n})" for n in itertools.count(2)))
-        names.append(next(name for name in copies if name not in names))
-    return tuple(names)

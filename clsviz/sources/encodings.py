@@ -1,23 +1,7 @@
-"""The encoding of a text: Unicode, or the old code page of the language that it is written in."""
+"""The old code page of a text, by the language that it is written in."""
 
-import codecs
-import itertools
 import re
-from collections.abc import Iterable
 from typing import Final
-
-BOMS: Final = {
-    codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF32_LE: "utf-32",  # before that of UTF-16, which it begins with
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
-
-NEVER_GUESSED: Final = (b"\n\0", b"\0\n", b"\x1b$")
-"""Signs of UTF-16 without a byte order mark, and of Japanese or Korean in bytes of ASCII."""
-
-SAMPLE_BYTES: Final = 2**16
 
 WESTERN: Final = (
     *("äöüß", "éèêëàâçîïôùûüœæÿ", "áéíóúñüª", "àèéìòù", "ãõáéíóúâêôàçü", "éëïóöü"),
@@ -50,37 +34,7 @@ OTHERS: Final = [
 SIGNS: Final = "“”„‟‘’‚«»‹›–—…•·€£§©®™°¿¡ºª\N{NO-BREAK SPACE}"
 
 
-def find_encoding(chunks: Iterable[bytes]) -> tuple[str, bool]:
-    """The likeliest encoding of a text in some chunks, and True if it is a guess; "" for none.
-
-    A few damaged characters make UTF-8 no other encoding, in which all the rest would be wrong.
-    """
-    n_valid = n_damaged = 0
-    sample, rest = b"", b""
-    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-    for number, chunk in enumerate(itertools.chain(chunks, [b""])):
-        for bom, encoding in BOMS.items():
-            if number == 0 and chunk.startswith(bom):
-                return encoding, False
-        if any(sign in chunk for sign in NEVER_GUESSED):
-            return "", True
-        text = decoder.decode(chunk, final=not chunk)
-        n_damaged += len(re.findall("[\udc80-\udcff]", text))
-        n_valid += len(re.findall("[^\0-\x7f\udc80-\udcff]", text))
-        if n_damaged and len(sample) < SAMPLE_BYTES:
-            lines = (rest + chunk).splitlines()
-            ended = lines[:-1] if chunk and len(lines) > 1 else lines
-            sample += b"\n".join(line for line in ended if not line.isascii()) + b"\n"
-        rest = chunk[chunk.rfind(b"\n") + 1 :]
-    if 2 * n_damaged <= n_valid:
-        return "utf-8", False
-    # Long lines are cut where they are far from the letters in question.
-    sample = re.sub(rb"(?<=[\0-\x7f]{50})[\0-\x7f]{100,}", b"\n", sample)
-    end = sample.rfind(b"\n", 0, SAMPLE_BYTES)
-    return _guess_code_page(sample[: end if end > 0 else SAMPLE_BYTES]), True
-
-
-def _guess_code_page(sample: bytes) -> str:
+def guess_code_page(sample: bytes) -> str:
     """The likeliest encoding of lines that are not UTF-8.
 
     Texts in Latin letters have most of them in ASCII, and nearly all others are of one language.

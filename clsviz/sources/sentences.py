@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from sentencex import get_sentence_boundaries
 
@@ -12,12 +12,10 @@ RECIPE = 1
 LONG_TEXT = 200
 """Mean length, in characters, above which texts hold several sentences."""
 
-
 FEWEST_PAIRS, WIDTHS = 5, range(35, 131)
 """Lines that follow one another, and widths in characters at which prose is wrapped."""
 
 STOP = re.compile(r"([.!?…:;—]|--)['\"’”»)\]_*]*$")
-
 
 MARK = re.compile(r"[\"“”„‟«»‹›‘‚‛]|(?<!\w)['’]|['’](?!\w)")
 """A quotation mark, or an apostrophe at an end of a word, which may be one."""
@@ -45,38 +43,28 @@ def _cut(text: str) -> list[str]:
     starts = [0]
     for boundary in get_sentence_boundaries("en", without_marks)[1:]:
         start = end = boundary["start_index"]
-        while without_marks[end - 1].isspace():
+        while end and without_marks[end - 1].isspace():
             end -= 1
         marks = [at for at in range(end, start) if not text[at].isspace()]
         opening = next((at for at in marks if _opens(text, at)), None)
         if opening is not None:
             starts.append(opening)
-        elif not text[start].islower() or (without_marks[end - 1] == "." and not marks):
+        elif not text[start].islower() or (without_marks.endswith(".", 0, end) and not marks):
             starts.append(start)
-    return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+    return [text[start:end] for start, end in pairwise([*starts, len(text)])]
 
 
 def _opens(text: str, at: int) -> bool:
     """True if a quotation mark that ends no text opens a quotation."""
     is_before_word = not text[at + 1 : at + 2].isspace()
-    is_after_word = not text[at - 1].isspace()
-    return not is_after_word and (is_before_word or text[at] in OPENING)
+    return text[at - 1].isspace() and (is_before_word or text[at] in OPENING)
 
 
-def paragraphs(pieces: Iterable[Sequence[str]]) -> Iterator[list[str]]:
-    """The lines up to each blank one, joined by spaces; some at a time, as the lines come."""
-    block: list[str] = []
-    for lines in pieces:
-        texts: list[str] = []
-        for line in lines:
-            if line and not line.isspace():
-                block.append(line.strip())
-            elif block:
-                texts.append(" ".join(block))
-                block = []
-        yield texts
-    if block:
-        yield [" ".join(block)]
+def paragraphs(lines: Iterable[str]) -> Iterator[str]:
+    """The lines up to each blank one, joined by spaces."""
+    for is_filled, block in groupby(map(str.strip, lines), bool):
+        if is_filled:
+            yield " ".join(block)
 
 
 def is_wrapped(lines: Sequence[str]) -> bool:

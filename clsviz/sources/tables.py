@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,9 +14,8 @@ import pyarrow.parquet as pq
 
 from clsviz.errors import CorpusError, SettingError, quote
 from clsviz.progress import Progress, silent
-from clsviz.sources import text_files
+from clsviz.sources import sentences, text_files
 from clsviz.sources.csv_records import SAMPLE_LINES, Layout, Records, find_layout
-from clsviz.sources.sentences import paragraphs
 from clsviz.sources.text_files import TextFile
 
 SUFFIXES: Final = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
@@ -24,6 +23,9 @@ SUFFIXES: Final = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parqu
 
 BATCH_ROWS: Final = 10_000
 BATCH_CHARACTERS: Final = 16 * 2**20
+HEAD_LINES: Final = 20_000
+"""Lines that show if a text is wrapped."""
+
 MOST_COLUMNS: Final = 1000
 MOST_EXAMPLES: Final = 3
 
@@ -36,21 +38,221 @@ KNOWN_NAMES: Final = (
 )
 """Names that the main column of texts tends to have, likeliest first."""
 
+OBJECTS: Final = 'Write an object a line, as {"text": "…"}.'
 
-class Table(Protocol):
-    """Rows that can be read again and again."""
+SCALARS: Final = (
+    *(pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean),
+    *(pa.types.is_date, pa.types.is_timestamp),
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of a file of text, which can be read again and again."""
+
+    text: TextFile
+
+    segmentation = "lines"
 
     def batches(self, doubts: Counter[str], progress: Progress = silent) -> Iterator[pa.Table]:
         """The rows, some thousands at a time: texts as large_string, other values as string.
 
-        doubts: gets the number of what is doubtful, by kind.
+        doubts: gets the number of what is doubtful, by kind. Raises CorpusError.
         """
+        doubts["damaged"] = self.text.n_damaged
+        rows: list[Mapping[str, Any]] = []
+        n_characters = 0
+        for row in self.rows(doubts, progress):
+            rows.append(row)
+            n_characters += sum(len(value) for value in row.values() if isinstance(value, str))
+            if len(rows) == BATCH_ROWS or n_characters > BATCH_CHARACTERS:
+                yield _table(rows)
+                rows, n_characters = [], 0
+        if rows:
+            yield _table(rows)
+
+    def rows(self, doubts: Counter[str], progress: Progress) -> Iterator[Mapping[str, Any]]:
+        """Values by the names of their columns; "" is that of texts alone."""
+        raise NotImplementedError
 
 
-def open_table(path: Path, name: str, encoding: str = "", progress: Progress = silent) -> Table:
+def _table(rows: list[Mapping[str, Any]]) -> pa.Table:
+    """Rows as a table; columns without a text are string, in JSON."""
+    columns: dict[str, pa.Array] = {}
+    for name in dict.fromkeys(itertools.chain.from_iterable(rows)):
+        values = [row.get(name) for row in rows]
+        kind = pa.large_string() if any(isinstance(v, str) for v in values) else pa.string()
+        filled = (None if value != value else value for value in values)  # no NaN
+        texts = [v if isinstance(v, str | None) else json.dumps(v) for v in filled]
+        columns[name] = pa.array(texts, kind)
+    return pa.table(columns)
+
+
+@dataclass(frozen=True)
+class Lines(Table):
+    """Plain text: each line is a row, or each paragraph."""
+
+    segmentation: str = "lines"
+
+    def rows(self, doubts: Counter[str], progress: Progress) -> Iterator[Mapping[str, Any]]:
+        """The lines or paragraphs that are not blank."""
+        lines = self.text.lines(progress)
+        is_joined = self.segmentation == "paragraphs"
+        for line in sentences.paragraphs(lines) if is_joined else filter(str.strip, lines):
+            yield {"": line.rstrip("\r\n")}
+
+
+@dataclass(frozen=True)
+class Csv(Table):
+    """Fields between delimiters, below a header."""
+
+    layout: Layout
+
+    def rows(self, doubts: Counter[str], progress: Progress) -> Iterator[Mapping[str, Any]]:
+        """The rows; fields beyond the last one belong to it, as those of a text with commas."""
+        header, delimiter = self.layout.header, self.layout.delimiter
+        n = len(header)
+        records = Records(self.text.lines(progress), delimiter, n, doubts)
+        for row in itertools.islice(records, self.layout.n_above + 1, None):
+            if len(row) != n:
+                doubts["ragged"] += 1
+                row = [*row[: n - 1], delimiter.join(row[n - 1 :])]
+            yield dict(itertools.zip_longest(header, row, fillvalue=""))
+
+
+@dataclass(frozen=True)
+class Json(Table):
+    """Objects or strings, one a line or in an array, or an object of columns."""
+
+    def rows(self, doubts: Counter[str], progress: Progress) -> Iterator[Mapping[str, Any]]:
+        """The objects, and strings in a column without a name."""
+        lines = self.text.lines(progress)
+        filled = filter(None, map(str.strip, self.text.lines()))
+        first, *others = itertools.islice(filled, 2)
+        numbered: Iterable[tuple[int, Any]]
+        if not others or first[0] == "[" or (first[0] == "{" and first[-1] != "}"):
+            kind, numbered = "Value", enumerate(self._document("".join(lines)), 1)
+        else:
+            values = enumerate(lines, 1)
+            kind, numbered = "Line", ((n, self._value(v, n)) for n, v in values if v.strip())
+        for n, value in numbered:
+            place = f"{kind} {n:,} of {quote(self.text.name)}"
+            row = {"": value} if isinstance(value, str) else value
+            if not isinstance(row, dict):
+                raise CorpusError(f"{place} is neither an object nor a string.", OBJECTS)
+            try:
+                "".join(text for text in (*row, *row.values()) if isinstance(text, str)).encode()
+            except UnicodeEncodeError as error:
+                raise half_character(place, error) from None
+            yield row
+
+    def _document(self, document: str) -> Iterable[Any]:
+        """The values in an array, in an object of columns, or the only one."""
+        if len(document) > LARGEST_DOCUMENT:
+            reason = f"{quote(self.text.name)} is a value of over {LARGEST_DOCUMENT >> 20} MB."
+            raise CorpusError(reason, "Write it as JSON lines: an object a line.")
+        content = self._value(document, 1)
+        columns = list(content.values()) if isinstance(content, dict) else []
+        if columns and all(isinstance(column, list) for column in columns):
+            return (dict(zip(content, row, strict=True)) for row in itertools.zip_longest(*columns))
+        return content if isinstance(content, list) else [content]
+
+    def _value(self, text: str, line: int) -> Any:
+        """The value of a JSON text that begins at a line."""
+        try:
+            return json.loads(text)
+        except RecursionError:
+            cause, remedy = "is nested too deeply", "Leave it out."
+        except json.JSONDecodeError as error:
+            line += error.lineno - 1
+            cause, remedy = f"is not valid JSON at its character {error.colno:,}", OBJECTS
+        except ValueError:
+            cause, remedy = "holds a number of too many digits", "Write it as a string."
+        raise CorpusError(f"Line {line:,} of {quote(self.text.name)} {cause}.", remedy)
+
+
+def half_character(place: str, error: UnicodeEncodeError) -> CorpusError:
+    """The error for a text that cannot be written as UTF-8."""
+    cause = f"half a character, a lone surrogate (\\u{ord(error.object[error.start]):x})"
+    return CorpusError(f"{place} holds {cause}.", "Write the other half too, or leave it out.")
+
+
+@dataclass(frozen=True)
+class Parquet:
+    """The columns of a Parquet file that hold texts, numbers, truth values or times."""
+
+    path: Path
+    name: str
+
+    text = None
+    segmentation = "lines"
+
+    def batches(self, doubts: Counter[str], progress: Progress = silent) -> Iterator[pa.Table]:
+        """The rows; raises CorpusError where the file is damaged, or holds too much."""
+        size = text_files.check_file(self.path).st_size
+        n_bytes_read = n_rows = 0
+        try:
+            schema = pq.read_schema(self.path)
+            texts = [field.name for field in schema if is_text(field.type)]
+            scalars = [field.name for field in schema if any(is_a(field.type) for is_a in SCALARS)]
+            names = [name for name in schema.names if name in {*texts, *scalars}]
+            options = {"read_dictionary": texts, "page_checksum_verification": True}
+            with pq.ParquetFile(self.path, **options) as file:
+                groups = map(file.metadata.row_group, range(file.num_row_groups))
+                n_packed = sum(group.total_byte_size for group in groups)
+                text_files.check_size(n_packed, size, self.name)
+                for batch in file.iter_batches(BATCH_ROWS, columns=names):
+                    # A text that repeats is stored once, so that a small file may hold any number.
+                    n_unpacked = sum(map(n_bytes, batch.columns))
+                    n_bytes_read += n_unpacked
+                    text_files.check_size(n_bytes_read, size, self.name)
+                    n_rows += len(batch)
+                    progress(n_rows, file.metadata.num_rows, "rows")
+                    n_parts = max(1, n_unpacked // BATCH_CHARACTERS)
+                    step = max(1, len(batch) // n_parts)
+                    for start in range(0, len(batch), step):
+                        yield _unpacked(batch.slice(start, step))
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            if isinstance(error, OSError) and error.errno:
+                raise text_files.unreadable(self.name, error) from None
+            cause = quote(str(error).partition("\n")[0])
+            reason = f"{quote(self.name)} is not a Parquet file, or a damaged one ({cause})."
+            raise CorpusError(reason, "Write or copy it again.") from None
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """True if a column of this type may hold texts."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return kind in (pa.string(), pa.large_string(), pa.string_view())
+
+
+def n_bytes(values: pa.Array) -> int:
+    """Size of values, where those that are stored once count as often as they occur."""
+    if not pa.types.is_dictionary(values.type):
+        return int(values.nbytes)
+    lengths = pc.binary_length(values.dictionary).take(values.indices)
+    return int(pc.sum(lengths).as_py() or 0) + 8 * len(values)
+
+
+def _unpacked(batch: pa.RecordBatch) -> pa.Table:
+    columns = {}
+    for name, values in zip(batch.schema.names, batch.columns, strict=True):
+        columns[name] = values.cast(pa.large_string() if is_text(values.type) else pa.string())
+        columns[name].validate(full=True)
+    return pa.table(columns)
+
+
+def open_table(
+    path: Path,
+    name: str,
+    encoding: str = "",
+    progress: Progress = silent,
+    segmentation: str = "lines",
+) -> Table | Parquet:
     """The file in the format that its name ends in.
 
-    Raises CorpusError where it cannot be read, SettingError where the encoding cannot be heeded.
+    segmentation: decides if the lines of a text are joined to paragraphs. Raises CorpusError where
+    the file cannot be read, SettingError where the encoding cannot be heeded.
     """
     text_files.check_file(path)
     suffix = suffix_of(name)
@@ -59,20 +261,23 @@ def open_table(path: Path, name: str, encoding: str = "", progress: Progress = s
             raise SettingError(f"{quote(name)} has no encoding to set.", "Leave encoding out.")
         return Parquet(path, name)
     text = text_files.open_text(path, name, encoding, progress)
+    if "json" in suffix:
+        return Json(text)
     if suffix == ".txt":
-        return Lines(text)
-    return Json(text) if "json" in suffix else open_csv(text, "\t" if suffix == ".tsv" else "")
+        is_wrapped = segmentation in ("auto", "sentences") and sentences.is_wrapped(
+            [line.rstrip("\r\n") for line in itertools.islice(text.lines(), HEAD_LINES)]
+        )
+        return Lines(text, "paragraphs" if is_wrapped or segmentation == "paragraphs" else "lines")
+    sample = list(itertools.islice(filter(str.strip, text.lines()), SAMPLE_LINES))
+    return Csv(text, find_layout(sample, "\t" if suffix == ".tsv" else ""))
 
 
 def suffix_of(name: str) -> str:
     """The ending of a file's name, one of SUFFIXES; raises CorpusError where it is none."""
     suffix = Path(name.lower().removesuffix(".gz")).suffix
     if suffix not in SUFFIXES or name.lower().endswith(".parquet.gz"):
-        choices = ", ".join(SUFFIXES)
-        reason = f"{quote(name)} has no ending of a file of texts."
-        raise CorpusError(
-            reason, f"Convert it to one that ends in {choices}, packed by gzip or not."
-        )
+        remedy = f"Convert it to one that ends in {', '.join(SUFFIXES)}, packed by gzip or not."
+        raise CorpusError(f"{quote(name)} has no ending of a file of texts.", remedy)
     return suffix
 
 
@@ -110,23 +315,22 @@ def survey(batches: Iterable[pa.Table]) -> dict[str, Column]:
     for batch in batches:
         for name, values in zip(batch.column_names, batch.columns, strict=True):
             column = columns.setdefault(name, Column())
-            lengths = pc.utf8_length(values)
-            column.longest = max(column.longest, pc.max(lengths).as_py() or 0)
+            column.longest = max(column.longest, pc.max(pc.utf8_length(values)).as_py() or 0)
             column.example = column.example or str(next(iter(values.drop_null()), ""))
             if pa.types.is_large_string(values.type):
-                is_text = pc.invert(is_blank(values))
-                column.n_texts += pc.sum(is_text).as_py() or 0
-                column.n_characters += pc.sum(lengths.filter(is_text)).as_py() or 0
-                has_letters = pc.match_substring_regex(values, r"\p{L}")
-                column.n_with_letters += pc.sum(has_letters).as_py() or 0
-                has_spaces = pc.match_substring_regex(values, r"\S\s+\S")
-                column.n_with_spaces += pc.sum(has_spaces).as_py() or 0
-                texts = values.filter(is_text)
+                texts = values.filter(pc.invert(is_blank(values)))
+                column.n_texts += len(texts)
+                column.n_characters += pc.sum(pc.utf8_length(texts)).as_py() or 0
+                column.n_with_letters += _n_matches(texts, r"\p{L}")
+                column.n_with_spaces += _n_matches(texts, r"\S\s+\S")
                 column.n_repeated += len(texts) - pc.count_distinct(texts).as_py()
         if len(columns) > MOST_COLUMNS:
-            reason = f"The file has over {MOST_COLUMNS:,} columns."
-            raise CorpusError(reason, "Leave some out.")
+            raise CorpusError(f"The file has over {MOST_COLUMNS:,} columns.", "Leave some out.")
     return columns
+
+
+def _n_matches(texts: pa.ChunkedArray, pattern: str) -> int:
+    return pc.sum(pc.match_substring_regex(texts, pattern)).as_py() or 0
 
 
 def is_blank(values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -141,8 +345,7 @@ def text_columns(columns: Mapping[str, Column]) -> list[str]:
     """
 
     def rank(name: str) -> tuple[bool, int, float]:
-        known = name.strip().casefold()
-        place = KNOWN_NAMES.index(known) if known in KNOWN_NAMES else len(KNOWN_NAMES)
+        place = [*KNOWN_NAMES, name.strip().casefold()].index(name.strip().casefold())
         return columns[name].holds_labels, place, -columns[name].mean_length
 
     names = [name for name, column in columns.items() if 2 * column.n_with_letters > column.n_texts]
@@ -164,235 +367,9 @@ def choose_column(columns: Mapping[str, Column], column: str, name: str) -> str:
         some = list(columns.items())[:MOST_EXAMPLES]
         holds = ", ".join(f"{quote(key)} holds {quote(about.example)}" for key, about in some)
         reason = f"No column of {quote(name)} is likely to hold texts: {holds}."
-        remedy = "Write the texts as strings in a column"
-        raise CorpusError(reason, f"{remedy}, or name one of these." if names else f"{remedy}.")
+        remedy = f"Write the texts as strings in a column{', or name one of these' * bool(names)}."
+        raise CorpusError(reason, remedy)
     if column:
         choice = f"Choose {' or '.join(map(quote, names[:12]))}." if any(names) else "Leave it out."
         raise SettingError(f"{quote(name)} has no column {quote(column)} that holds text.", choice)
     return names[0]
-
-
-@dataclass(frozen=True)
-class Lines:
-    """Plain text: each line is a row, or each paragraph if the lines are joined."""
-
-    text: TextFile
-    is_joined: bool = False
-
-    def batches(self, doubts: Counter[str], progress: Progress = silent) -> Iterator[pa.Table]:
-        """The rows, in a column without a name."""
-        lines = ([line.rstrip("\r\n") for line in some] for some in self.text.lines(progress))
-        for texts in paragraphs(lines) if self.is_joined else lines:
-            filled = [text for text in texts if text and not text.isspace()]
-            yield pa.table({"": pa.array(filled, pa.large_string())})
-
-    def beginning(self) -> list[str]:
-        """The first lines of the file."""
-        return [line.rstrip("\r\n") for line in next(self.text.lines())]
-
-
-@dataclass(frozen=True)
-class Csv:
-    """Fields between delimiters, below a header."""
-
-    text: TextFile
-    layout: Layout
-
-    def batches(self, doubts: Counter[str], progress: Progress = silent) -> Iterator[pa.Table]:
-        """The rows; fields beyond the last one belong to it, as those of a text with commas."""
-        delimiter, n = self.layout.delimiter, len(self.layout.header)
-        lines = itertools.chain.from_iterable(self.text.lines(progress))
-        records = Records(lines, delimiter, n, doubts)
-        rows: list[list[str]] = []
-        n_characters = 0
-        for row in itertools.islice(records, self.layout.n_above + 1, None):
-            if len(row) != n:
-                doubts["ragged"] += 1
-                row = [*row[: n - 1], delimiter.join(row[n - 1 :])]
-                row += [""] * (n - len(row))
-            rows.append(row)
-            n_characters += sum(map(len, row))
-            if len(rows) == BATCH_ROWS or n_characters > BATCH_CHARACTERS:
-                yield self._table(rows)
-                rows, n_characters = [], 0
-        if rows:
-            yield self._table(rows)
-
-    def _table(self, rows: list[list[str]]) -> pa.Table:
-        columns = [pa.array(values, pa.large_string()) for values in zip(*rows, strict=True)]
-        return pa.table(columns, names=list(self.layout.header))
-
-
-def open_csv(text: TextFile, delimiter: str = "") -> Csv:
-    """A CSV file with the delimiter, or with the one that separates its first rows most evenly."""
-    lines = itertools.chain.from_iterable(text.lines())
-    sample = list(itertools.islice(filter(str.strip, lines), SAMPLE_LINES))
-    return Csv(text, find_layout(sample, delimiter))
-
-
-@dataclass(frozen=True)
-class Json:
-    """Objects or strings, one a line or in an array, or an object of columns."""
-
-    text: TextFile
-
-    def batches(self, doubts: Counter[str], progress: Progress = silent) -> Iterator[pa.Table]:
-        """The rows; strings are in a column without a name."""
-        values = self._values(progress)
-        while some := list(itertools.islice(values, BATCH_ROWS)):
-            rows = [self._row(place, value) for place, value in some]
-            names = dict.fromkeys(itertools.chain.from_iterable(rows))
-            try:
-                table = pa.table({name: _texts([row.get(name) for row in rows]) for name in names})
-            except UnicodeEncodeError as error:
-                places = [place for place, _ in some]
-                at = [error.object in (*row, *row.values()) for row in rows].index(True)
-                raise half_character(f"{places[at]} of {quote(self.text.name)}", error) from None
-            yield table
-
-    def _values(self, progress: Progress) -> Iterator[tuple[str, Any]]:
-        """The values, each with its place."""
-        lines = itertools.chain.from_iterable(self.text.lines(progress))
-        if self._is_one_value():
-            values = enumerate(self._document("".join(lines)), 1)
-            yield from ((f"Value {n:,}", value) for n, value in values)
-        else:
-            for n, line in enumerate(lines, 1):
-                if line.strip():
-                    yield f"Line {n:,}", self._value(line, n)
-
-    def _is_one_value(self) -> bool:
-        """True if no line but the last ends a value."""
-        lines = itertools.chain.from_iterable(self.text.lines())
-        first, *others = itertools.islice(filter(str.strip, map(str.strip, lines)), 2)
-        return not others or first[0] == "[" or (first[0] == "{" and first[-1] != "}")
-
-    def _document(self, document: str) -> list[Any]:
-        """The values in an array, in an object of columns, or the only one."""
-        if len(document) > LARGEST_DOCUMENT:
-            reason = f"{quote(self.text.name)} is a value of over {LARGEST_DOCUMENT >> 20} MB."
-            raise CorpusError(reason, "Write it as JSON lines: an object a line.")
-        content = self._value(document, 1)
-        if isinstance(content, dict):
-            columns = list(content.values())
-            if columns and all(isinstance(column, list) for column in columns):
-                rows = itertools.zip_longest(*columns)
-                return [dict(zip(content, row, strict=True)) for row in rows]
-        return content if isinstance(content, list) else [content]
-
-    def _value(self, text: str, line: int) -> Any:
-        """The value of a JSON text that begins at a line."""
-        place = line
-        try:
-            return json.loads(text)
-        except RecursionError:
-            cause, remedy = "is nested too deeply", "Leave it out."
-        except json.JSONDecodeError as error:
-            place = line + error.lineno - 1
-            cause = f"is not valid JSON at its character {error.colno:,}"
-            remedy = 'Write an object a line, as {"text": "…"}.'
-        except ValueError:
-            cause, remedy = "holds a number of too many digits", "Write it as a string."
-        raise CorpusError(f"Line {place:,} of {quote(self.text.name)} {cause}.", remedy)
-
-    def _row(self, place: str, value: Any) -> dict[str, Any]:
-        if isinstance(value, str):
-            return {"": value}
-        if not isinstance(value, dict):
-            reason = f"{place} of {quote(self.text.name)} is neither an object nor a string."
-            raise CorpusError(reason, 'Write an object a line, as {"text": "…"}.')
-        return value
-
-
-def half_character(place: str, error: UnicodeEncodeError) -> CorpusError:
-    """The error for a text that cannot be written as UTF-8."""
-    cause = f"half a character, a lone surrogate (\\u{ord(error.object[error.start]):x})"
-    return CorpusError(f"{place} holds {cause}.", "Write the other half too, or leave it out.")
-
-
-def _texts(values: list[Any]) -> pa.Array:
-    """Values as texts; as string, in JSON, if none of them is a text."""
-    is_text = any(isinstance(value, str) for value in values)
-    filled = (None if value != value else value for value in values)  # no NaN
-    texts = [v if isinstance(v, str | None) else json.dumps(v) for v in filled]
-    return pa.array(texts, pa.large_string() if is_text else pa.string())
-
-
-@dataclass(frozen=True)
-class Parquet:
-    """The columns of a Parquet file that hold texts, numbers, truth values or times."""
-
-    path: Path
-    name: str
-
-    def batches(self, doubts: Counter[str], progress: Progress = silent) -> Iterator[pa.Table]:
-        """The rows; raises CorpusError where the file is damaged, or holds too much."""
-        size = text_files.check_file(self.path).st_size
-        try:
-            schema = pq.read_schema(self.path)
-            texts = [field.name for field in schema if is_text(field.type)]
-            names = [
-                field.name for field in schema if is_text(field.type) or _is_scalar(field.type)
-            ]
-            options = {
-                "read_dictionary": texts,
-                "page_checksum_verification": True,
-                "pre_buffer": False,
-            }
-            with pq.ParquetFile(self.path, **options) as file:
-                groups = map(file.metadata.row_group, range(file.num_row_groups))
-                text_files.check_size(
-                    sum(group.total_byte_size for group in groups), size, self.name
-                )
-                n_all = n_rows = 0
-                for batch in file.iter_batches(BATCH_ROWS, columns=names):
-                    # A text that repeats is stored once, so that a small file may hold any number.
-                    n_unpacked = sum(map(n_bytes, batch.columns))
-                    n_all += n_unpacked
-                    text_files.check_size(n_all, size, self.name)
-                    n_rows += len(batch)
-                    progress(n_rows, file.metadata.num_rows, "rows")
-                    step = max(
-                        1, len(batch) * BATCH_CHARACTERS // max(BATCH_CHARACTERS, n_unpacked)
-                    )
-                    for start in range(0, len(batch), step):
-                        yield _unpacked(batch.slice(start, step), names)
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            if isinstance(error, OSError) and error.errno:
-                raise text_files.unreadable(self.name, error) from None
-            cause = quote(str(error).partition("\n")[0])
-            reason = f"{quote(self.name)} is not a Parquet file, or a damaged one ({cause})."
-            raise CorpusError(reason, "Write or copy it again.") from None
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """True if a column of this type may hold texts."""
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    types = pa.types
-    return any(
-        is_a(kind) for is_a in (types.is_string, types.is_large_string, types.is_string_view)
-    )
-
-
-def _is_scalar(kind: pa.DataType) -> bool:
-    types = pa.types
-    numbers = types.is_integer, types.is_floating, types.is_boolean
-    return any(is_a(kind) for is_a in (*numbers, types.is_date, types.is_timestamp))
-
-
-def n_bytes(values: pa.Array) -> int:
-    """Size of values, where those that are stored once count as often as they occur."""
-    if not pa.types.is_dictionary(values.type):
-        return int(values.nbytes)
-    lengths = pc.binary_length(values.dictionary).take(values.indices)
-    return int(pc.sum(lengths).as_py() or 0) + 8 * len(values)
-
-
-def _unpacked(batch: pa.RecordBatch, names: list[str]) -> pa.Table:
-    columns: dict[str, pa.Array] = {}
-    for name, values in zip(batch.schema.names, batch.columns, strict=True):
-        if name in names and name not in columns:
-            kind = pa.large_string() if is_text(values.type) else pa.string()
-            columns[name] = values.cast(kind)
-            columns[name].validate(full=True)
-    return pa.table(columns)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from clsviz.errors import CorpusError, SettingError, quote
+from clsviz.errors import ClsvizError, CorpusError, SettingError, quote
 from clsviz.progress import Progress, silent
-from clsviz.sources.encodings import find_encoding
+from clsviz.sources.encodings import guess_code_page
 
 LARGEST_UNPACKED: Final = 2 * 2**30
 LARGEST_RATIO: Final = 50
@@ -23,6 +23,21 @@ LARGEST_RATIO: Final = 50
 
 LONGEST_LINE: Final = 64 * 2**20
 """Characters of a line, which is in memory as one."""
+
+BOMS: Final = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32",  # before that of UTF-16, which it begins with
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+NEVER_GUESSED: Final = (b"\n\0", b"\0\n", b"\x1b$")
+"""Signs of UTF-16 without a byte order mark, and of Japanese or Korean in bytes of ASCII."""
+
+SAMPLE_BYTES: Final = 2**16
+
+LONG_ASCII: Final = re.compile(r"(?<=[\0-\x7f]{50})[\0-\x7f]{100,}")
 
 DAMAGED: Final = "\N{REPLACEMENT CHARACTER}"
 
@@ -43,22 +58,40 @@ class TextFile:
     n_damaged: int = 0
     is_guess: bool = False
 
-    def lines(self, progress: Progress = silent) -> Iterator[list[str]]:
-        r"""The lines with their ends, \n, \r\n or \r, some at a time.
-
-        Raises CorpusError where one is too long.
-        """
+    def lines(self, progress: Progress = silent) -> Iterator[str]:
+        r"""The lines with their ends, \n, \r\n or \r; raises CorpusError where one is too long."""
         rest, n_lines = "", 0
-        for text in decoded(self.path, self.name, self.encoding, progress):
+        for text in self.pieces(progress):
             lines = list(io.StringIO(rest + text, newline=""))
             rest = lines.pop() if lines and not lines[-1].endswith("\n") else ""
             n_lines += len(lines)
             if len(rest) > LONGEST_LINE:
                 place = f"Line {n_lines + 1:,} of {quote(self.name)}"
                 raise CorpusError(f"{place} is over {LONGEST_LINE >> 20} MB long.", "Break it up.")
-            yield lines
+            yield from lines
         if rest:
-            yield [rest]
+            yield rest
+
+    def pieces(self, progress: Progress = silent) -> Iterator[str]:
+        """The text without a byte order mark; � is any character that is not in the encoding.
+
+        Raises SettingError where Python lacks the encoding, or the file is not in it.
+        """
+        try:
+            io.TextIOWrapper(io.BytesIO(), self.encoding)  # refuses those that are not of text
+            decoder = codecs.getincrementaldecoder(self.encoding)("replace")
+        except (LookupError, ValueError, TypeError):
+            reason = f"Python does not know the encoding {quote(self.encoding)}."
+            raise SettingError(reason, "Write one such as utf-8, cp1252 or shift_jis.") from None
+        is_first = True
+        for chunk in itertools.chain(chunks(self.path, self.name, progress), [b""]):
+            try:
+                text = decoder.decode(chunk, final=not chunk)
+            except Exception:  # codecs raise what they like
+                raise _not_in(self.encoding, self.name) from None
+            if text and is_first:
+                text, is_first = text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}"), False
+            yield text
 
 
 def open_text(path: Path, name: str, encoding: str = "", progress: Progress = silent) -> TextFile:
@@ -66,41 +99,44 @@ def open_text(path: Path, name: str, encoding: str = "", progress: Progress = si
 
     Raises CorpusError where it holds no text, SettingError where it is not in the encoding.
     """
-    is_guess, is_set = False, bool(encoding)
-    if is_set:
-        _check_encoding(encoding)
-    else:
-        encoding, is_guess = find_encoding(chunks(path, name, progress))
-    if not encoding:
-        raise _not_guessed(name)
+    chosen, is_guess = (encoding, False) if encoding else _find_encoding(path, name, progress)
     n_characters = n_controls = n_damaged = 0
-    for text in decoded(path, name, encoding, progress):
+    for text in TextFile(path, name, chosen).pieces(progress):
         n_characters += len(text.strip())
         n_controls += len(CONTROLS.findall(text))
         n_damaged += text.count(DAMAGED)
     if n_characters == n_controls:
         raise no_text(name)
-    if is_guess and n_controls > n_characters / 100:  # the halves of characters of UTF-16
-        raise _not_guessed(name)
-    if n_damaged:  # or the file holds � itself
-        intact = decoded(path, name, encoding, errors="ignore")
-        n_damaged -= sum(text.count(DAMAGED) for text in intact)
-    if n_controls + n_damaged > n_characters / 10:
-        if is_set:
-            raise _not_in(encoding, name)
-        remedy = "Choose one, or set its encoding, such as utf-16-le."
-        raise CorpusError(f"{quote(name)} is not a file of text.", remedy)
-    return TextFile(path, name, encoding, n_damaged, is_guess)
+    most = n_characters / (100 if is_guess else 10)  # a guess may see halves of characters
+    if n_controls > most or n_controls + n_damaged > n_characters / 10:
+        raise _not_in(encoding, name)
+    return TextFile(path, name, chosen, n_damaged, is_guess)
 
 
-def _check_encoding(encoding: str) -> None:
-    """Raise SettingError unless Python can decode text in it."""
-    try:
-        b"a".decode(encoding, "replace")
-        codecs.getincrementaldecoder(encoding)
-    except (LookupError, ValueError, TypeError):
-        reason = f"Python does not know the encoding {quote(encoding)}."
-        raise SettingError(reason, "Write one such as utf-8, cp1252 or shift_jis.") from None
+def _find_encoding(path: Path, name: str, progress: Progress) -> tuple[str, bool]:
+    """The likeliest encoding of a file, and True if it is a guess; raises CorpusError.
+
+    A few damaged characters make UTF-8 no other encoding, in which all the rest would be wrong.
+    """
+    n_valid = n_damaged = 0
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    for number, chunk in enumerate(itertools.chain(chunks(path, name, progress), [b""])):
+        for bom, encoding in BOMS.items():
+            if number == 0 and chunk.startswith(bom):
+                return encoding, False
+        if any(sign in chunk for sign in NEVER_GUESSED):
+            raise _not_in("", name)
+        text = decoder.decode(chunk, final=not chunk)
+        n_damaged += len(re.findall("[\udc80-\udcff]", text))
+        n_valid += len(re.findall("[^\0-\x7f\udc80-\udcff]", text))
+    if 2 * n_damaged <= n_valid:
+        return "utf-8", False
+    sample = ""
+    for line in TextFile(path, name, "latin-1").lines():
+        if not line.isascii() and len(sample) < SAMPLE_BYTES:
+            # Long lines are cut where they are far from the letters in question.
+            sample += LONG_ASCII.sub("\n", line.rstrip("\r\n")) + "\n"
+    return guess_code_page(sample[:SAMPLE_BYTES].encode("latin-1")), True
 
 
 def check_file(path: Path) -> os.stat_result:
@@ -118,8 +154,7 @@ def check_file(path: Path) -> os.stat_result:
 
 def chunks(path: Path, name: str, progress: Progress = silent) -> Iterator[bytes]:
     """The content of a file, unpacked if gzip packed it; raises CorpusError where it is damaged."""
-    size = check_file(path).st_size
-    n_bytes = 0
+    size, n_bytes = check_file(path).st_size, 0
     try:
         with open(path, "rb") as file:
             is_packed = file.read(2) == b"\x1f\x8b"
@@ -137,25 +172,6 @@ def chunks(path: Path, name: str, progress: Progress = silent) -> Iterator[bytes
         raise unreadable(name, error) from None
 
 
-def decoded(
-    path: Path, name: str, encoding: str, progress: Progress = silent, errors: str = "replace"
-) -> Iterator[str]:
-    """The text of a file without a byte order mark, and with � where it is not in the encoding.
-
-    Raises SettingError where the encoding cannot do that.
-    """
-    decoder = codecs.getincrementaldecoder(encoding)(errors)
-    is_first = True
-    for chunk in itertools.chain(chunks(path, name, progress), [b""]):
-        try:
-            text = decoder.decode(chunk, final=not chunk)
-        except Exception:  # codecs raise what they like
-            raise _not_in(encoding, name) from None
-        if text and is_first:
-            text, is_first = text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}"), False
-        yield text
-
-
 def check_size(n_bytes: int, file_size: int, name: str) -> None:
     """Raise CorpusError if a file of this size holds too many bytes when unpacked."""
     limit = max(LARGEST_UNPACKED, LARGEST_RATIO * file_size)
@@ -167,9 +183,8 @@ def check_size(n_bytes: int, file_size: int, name: str) -> None:
 def unreadable(name: str, error: Exception) -> CorpusError:
     """The error for a file that the system does not read."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return CorpusError(
-        f"{quote(name)} cannot be read ({reason}).", "Make it readable, or choose another file."
-    )
+    remedy = "Make it readable, or choose another file."
+    return CorpusError(f"{quote(name)} cannot be read ({reason}).", remedy)
 
 
 def no_text(name: str) -> CorpusError:
@@ -178,11 +193,11 @@ def no_text(name: str) -> CorpusError:
     return CorpusError(f"{quote(name)} holds no text.", remedy)
 
 
-def _not_guessed(name: str) -> CorpusError:
+def _not_in(encoding: str, name: str) -> ClsvizError:
+    """The error for a file that is not text in an encoding; "": in none that is guessed."""
+    if encoding:
+        reason = f"{quote(name)} is not text in the encoding {quote(encoding)}."
+        return SettingError(reason, "Set another one, or leave it out.")
     reason = f"{quote(name)} is in an encoding that cannot be guessed, or is not text."
-    return CorpusError(reason, "Set its encoding, such as utf-16-le, utf-16-be or iso2022_jp.")
-
-
-def _not_in(encoding: str, name: str) -> SettingError:
-    reason = f"{quote(name)} is not text in the encoding {quote(encoding)}."
-    return SettingError(reason, "Set another one, or leave it out.")
+    remedy = "Set its encoding, such as utf-16-le or iso2022_jp, or choose a file of text."
+    return CorpusError(reason, remedy)
