@@ -15,29 +15,28 @@ from clsviz.files import replacing
 
 
 class Fingerprint:
-    """SHA-256 of sentences in their order, in whatever pieces they come; n: their number."""
+    """SHA-256 of sentences in their order, in whatever pieces they come."""
 
     def __init__(self) -> None:
-        self.n = 0
-        self._lengths, self._bytes = hashlib.sha256(), hashlib.sha256()
+        self._lengths, self._texts = hashlib.sha256(), hashlib.sha256()
 
-    def add(self, sentences: pa.ChunkedArray) -> None:
-        """Add sentences, large_string without nulls."""
-        for chunk in filter(len, sentences.chunks):
-            self.n += len(chunk)
+    def add(self, table: pa.Table) -> pa.Table:
+        """Add the column `sentence`, large_string without nulls; returns the table."""
+        for chunk in filter(len, table["sentence"].chunks):
             offsets = np.frombuffer(chunk.buffers()[1], "<i8")[chunk.offset :][: len(chunk) + 1]
             self._lengths.update(np.diff(offsets).tobytes())
             if offsets[-1] > offsets[0]:
-                self._bytes.update(memoryview(chunk.buffers()[2])[offsets[0] : offsets[-1]])
+                self._texts.update(memoryview(chunk.buffers()[2])[offsets[0] : offsets[-1]])
+        return table
 
     def __str__(self) -> str:
-        return hashlib.sha256(self._lengths.digest() + self._bytes.digest()).hexdigest()
+        return hashlib.sha256(self._lengths.digest() + self._texts.digest()).hexdigest()
 
 
 def fingerprint(table: pa.Table) -> str:
     """The fingerprint of the column `sentence`."""
     digest = Fingerprint()
-    digest.add(table["sentence"])
+    digest.add(table)
     return str(digest)
 
 
@@ -50,12 +49,11 @@ def write(
     """
     digest = Fingerprint()
     with replacing(path) as file, pa.ipc.new_file(file, schema) as writer:
-        for table in tables:
-            digest.add(table["sentence"])
+        for table in map(digest.add, tables):
             writer.write_table(table)
+        about = {"fingerprint": str(digest), "about": describe()}
         end = pa.RecordBatch.from_pylist([], schema)
-        about = json.dumps({"fingerprint": str(digest), "about": describe()})
-        writer.write_batch(end, custom_metadata={"clsviz": about})
+        writer.write_batch(end, custom_metadata={"clsviz": json.dumps(about)})
 
 
 def read(path: Path) -> tuple[pa.Table, str, Any] | None:

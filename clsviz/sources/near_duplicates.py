@@ -3,12 +3,14 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+Words = tuple[str, ...]
 
 LEAST_SHARED: Final = 0.9
 """Jaccard similarity of the pairs of neighbouring words of near-duplicates, at least.
@@ -36,30 +38,28 @@ def near_duplicates(sentences: Sequence[str]) -> NDArray[np.intp]:
     case, accents, punctuation and the digits of a few numbers, or if their pairs of neighbouring
     words, with the beginning and the end, have a Jaccard similarity of `LEAST_SHARED`.
     """
-    numbers: dict[tuple[str, ...], int] = {}
-    head = [numbers.setdefault(_words(text), len(numbers)) for text in sentences[:MOST_COMPARED]]
-    labels = _first_of_each([list(_pairs(words)) for words in numbers])[head]
-    copies: dict[str, int] = {}
-    for text, label in zip(sentences, labels.tolist(), strict=False):
-        copies.setdefault(_folded(text), label)
-    n = len(numbers)
-    tail = [copies.setdefault(_folded(text), n + len(copies)) for text in sentences[MOST_COMPARED:]]
-    _, firsts, inverse = np.unique(
-        np.concatenate([labels, np.array(tail, np.intp)]), return_index=True, return_inverse=True
-    )
-    return np.argsort(np.argsort(firsts))[inverse]
+    compared = list(map(_words, sentences[:MOST_COMPARED]))
+    firsts = _firsts(dict.fromkeys(compared))
+    labels: list[Words | str] = [firsts[words] for words in compared]
+    folded = list(map(_fold, sentences))
+    copies: dict[str, Words | str] = {}
+    for text, label in zip(folded, labels, strict=False):
+        copies.setdefault(text, label)
+    labels += [copies.get(text, text) for text in folded[MOST_COMPARED:]]
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
+    return np.array([numbers[label] for label in labels], np.intp)
 
 
-def _folded(sentence: str) -> str:
+def _fold(sentence: str) -> str:
     return " ".join(sentence.casefold().split())
 
 
-def _words(sentence: str) -> tuple[str, ...]:
+def _words(sentence: str) -> Words:
     """The words without case and accents; a few numbers are 0, unless there is nothing else.
 
     A sentence without words is one word.
     """
-    text = _folded(sentence)
+    text = _fold(sentence)
     if not text.isascii():
         letters = unicodedata.normalize("NFKD", text)
         text = "".join(letter for letter in letters if not unicodedata.combining(letter))
@@ -68,7 +68,7 @@ def _words(sentence: str) -> tuple[str, ...]:
     return tuple(re.findall(r"\w+", text if counts_numbers else words)) or (text,)
 
 
-def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str, int]]:
+def _pairs(words: Words) -> Iterator[tuple[str, str, int]]:
     """The pairs of neighbouring words, each with the number of equal ones before it."""
     counts: Counter[tuple[str, str]] = Counter()
     for pair in pairwise(("", *words, "")):
@@ -76,47 +76,22 @@ def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str, int]]:
         counts[pair] += 1
 
 
-def _first_of_each(sets: Sequence[Sequence[tuple[str, str, int]]]) -> NDArray[np.intp]:
-    """The first of the cluster of each set: intp (n,).
+def _firsts(texts: Iterable[Words]) -> dict[Words, Words]:
+    """The first of the cluster of each of some different texts."""
+    firsts = {words: words for words in texts}
+    if not firsts:
+        return {}
+    from sklearn.feature_extraction.text import CountVectorizer
 
-    A set that is near to another shares at least one of its rarest elements with it, as many as may
-    differ and one (prefix filter: Chaudhuri, Ganti and Kaushik 2006).
-    """
-    from scipy.sparse import csr_array
-
-    columns: dict[tuple[str, str, int], int] = {}
-    indices = np.array(
-        [columns.setdefault(pair, len(columns)) for row in sets for pair in row], int
-    )
-    sizes = np.array([len(row) for row in sets], int)
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    rows = np.repeat(np.arange(len(sets)), sizes)
-    shape = len(sets), len(columns)
-    members = csr_array((np.ones(len(indices), np.int32), indices, starts), shape=shape)
-    rarity = np.bincount(indices, minlength=len(columns))[indices]
-    by_rarity = np.lexsort((indices, rarity, rows))
-    rank = np.arange(len(indices)) - starts[rows]
-    is_prefix = rank < (sizes - np.ceil(LEAST_SHARED * sizes - 1e-9) + 1)[rows]
-    entries = (
-        np.ones(int(is_prefix.sum()), np.int32),
-        (rows[is_prefix], indices[by_rarity][is_prefix]),
-    )
-    prefixes = csr_array(entries, shape=shape)
-    transposed = prefixes.T.tocsr()
-    firsts = np.arange(len(sets))
-    for start in range(0, len(sets), BLOCK_ROWS):
-        later, earlier = (prefixes[start : start + BLOCK_ROWS] @ transposed).nonzero()
-        later = later + start
-        is_candidate = (earlier < later) & (
-            np.minimum(sizes[earlier], sizes[later])
-            >= LEAST_SHARED * np.maximum(sizes[earlier], sizes[later]) - 1e-9
-        )
-        later, earlier = later[is_candidate], earlier[is_candidate]
-        shared = members[later].multiply(members[earlier]).sum(axis=1)
-        is_near = shared >= LEAST_SHARED * (sizes[later] + sizes[earlier] - shared) - 1e-9
-        for row, first in sorted(
-            zip(later[is_near].tolist(), earlier[is_near].tolist(), strict=True)
-        ):
-            if firsts[row] == row and firsts[first] == first:
-                firsts[row] = first
+    members = CountVectorizer(analyzer=_pairs, dtype=np.int32).fit_transform(firsts)
+    transposed, sizes, order = members.T.tocsr(), np.diff(members.indptr), list(firsts)
+    for start in range(0, len(order), BLOCK_ROWS):
+        products = (members[start : start + BLOCK_ROWS] @ transposed).tocoo()
+        later, earlier, n_shared = products.row + start, products.col, products.data
+        n_all = sizes[later] + sizes[earlier] - n_shared
+        is_near = (earlier < later) & (n_shared >= LEAST_SHARED * n_all - 1e-9)
+        near = zip(later[is_near].tolist(), earlier[is_near].tolist(), strict=True)
+        for text, first in ((order[row], order[other]) for row, other in sorted(near)):
+            if firsts[text] == text and firsts[first] == first:
+                firsts[text] = first
     return firsts

@@ -5,7 +5,7 @@ import json
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import accumulate
@@ -24,6 +24,10 @@ from clsviz.sources.corpora import Corpus
 from clsviz.sources.sampling import Sample
 
 Task = Literal["titles", "halves", "cloze", "judged"]
+
+TASKS: Final = ("", "titles", "halves", "cloze")
+
+JUDGED: Final = ("query", "ids", "text")
 
 FEWEST: Final = 30
 """Of fewer searches, no fifth has enough to tell anything."""
@@ -100,73 +104,64 @@ def find(
     Raises CorpusError and SettingError where a file or a setting cannot be used, and Undefined
     where there are under 30 searches.
     """
-    if judged is not None and (task or titles):
-        raise SettingError("The searches are in a file.", "Leave task and titles out.")
-    if titles and task not in ("", "titles"):
-        raise SettingError(f"task is {quote(task)}, which takes no titles.", "Leave one out.")
-    if task not in ("", "titles", "halves", "cloze"):
-        raise SettingError(f"task is {quote(task)}.", "Choose titles, halves or cloze.")
-    if (titles or task == "titles") and texts is None and corpora.is_on_hub(experiment.corpus):
-        reason = "Titles cannot search: of a dataset of the Hub, one column alone is read."
-        raise SettingError(reason, "Download it as a file, or take halves as the task.")
-    names = (ID,) if judged is not None else (titles,) if titles else TITLES
-    corpus = _whole_texts(experiment, root, names, texts, progress)
-    if judged is not None:
-        return _of_judged(corpus, judged, experiment, progress)
-    columns = {name.strip().casefold(): name for name in corpus.table.column_names[::-1]}
-    likely = next((columns[name] for name in TITLES if name in columns), "")
-    if task == "titles" or titles or (likely and not task):
-        return _of_titles(corpus, titles or likely, experiment)
-    whole = corpus.table["sentence"].to_pylist()
-    is_cloze = task == "cloze" or (not task and corpus.reading.segmentation == "paragraphs")
-    pairs = [] if is_cloze else _halves(whole)
-    is_book = not task and not corpus.reading.column and len(pairs) < FEWEST  # or lines of one
-    if is_cloze or is_book:
-        return _of_pairs("cloze", corpus, _windows(whole, experiment.seed), experiment)
-    return _of_pairs("halves", corpus, pairs, experiment)
-
-
-def _whole_texts(
-    experiment: Experiment, root: Path, names: Sequence[str], texts: Any, progress: Progress
-) -> Corpus:
-    """The corpus with its texts uncut, and with the columns of some names where it has them."""
-    uncut = replace(experiment, segmentation="lines", sample_size=MOST_TEXTS)
+    is_on_hub = texts is None and corpora.is_on_hub(experiment.corpus)
+    has_titles = bool(titles) or task == "titles"
+    one_column = "Titles cannot search: of a dataset of the Hub, one column alone is read."
+    mistakes = [
+        (judged and (task or titles), "The searches are in a file.", "Leave task and titles out."),
+        (task not in TASKS, f"task is {quote(task)}.", "Choose titles, halves or cloze."),
+        (titles and task in TASKS[2:], f"task {task} takes no titles.", "Leave one out."),
+        (has_titles and is_on_hub, one_column, "Download it as a file, or take task halves."),
+    ]
+    for is_made, reason, remedy in mistakes:
+        if is_made:
+            raise SettingError(reason, remedy)
+    names = (ID,) if judged else (titles,) if titles else TITLES
+    uncut = replace(experiment, segmentation="lines")
     if texts is not None:
-        return corpora.from_texts(texts, uncut, names)
-    if corpora.is_on_hub(experiment.corpus):
-        size = experiment.sample_size
-        some = replace(uncut, sample_size=MOST_TEXTS if size == "all" else size)
-        sample = sampling.draw(some, root, progress)
-        return replace(sample.corpus, table=sample.rows())
-    return corpora.open_corpus(experiment, root, progress, names)
+        corpus = corpora.from_texts(texts, uncut, names)
+    elif is_on_hub:
+        if experiment.sample_size == "all":
+            uncut = replace(uncut, sample_size=MOST_TEXTS)
+        sample = sampling.draw(uncut, root, progress)
+        corpus = replace(sample.corpus, table=sample.rows())
+    else:
+        corpus = corpora.open_corpus(experiment, root, progress, names)
+    if judged:
+        return _judged(corpus, judged, experiment, progress)
+    columns = {name.strip().casefold(): name for name in corpus.table.column_names[::-1]}
+    titles = titles or next((columns[name] for name in TITLES if name in columns), "")
+    whole = corpus.table["sentence"].to_pylist()
+    kind: Task = "halves"
+    counts: dict[str, int] = {}
+    if has_titles or (titles and not task):
+        kind, pairs = "titles", _titled(corpus, titles, whole)
+        n_empty = len(whole) - len(pairs)
+        counts = {f"Rows without a title, which are left out: {n_empty:,}.": n_empty}
+    else:
+        is_cloze = task == "cloze" or (not task and corpus.reading.segmentation == "paragraphs")
+        pairs = [] if is_cloze else _halves(whole)
+        is_book = not task and not corpus.reading.column and len(pairs) < FEWEST
+        if is_cloze or is_book:
+            kind, pairs = "cloze", _windows(whole, experiment.seed)
+    queries = [(query, [place]) for place, (query, _) in enumerate(pairs)]
+    searches = _make(kind, corpus, [text for _, text in pairs], queries, experiment, counts)
+    return replace(searches, titles=titles if kind == "titles" else "")
 
 
-def _of_titles(corpus: Corpus, column: str, experiment: Experiment) -> Searches:
-    """Titles search for their texts."""
+def _titled(corpus: Corpus, column: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Titles and the texts below them."""
     is_text = column in ("sentence", corpus.reading.column)
     if is_text or column not in corpus.table.column_names:
         name = f" {quote(column)}" if column else " of titles"
         reason = f"{quote(corpus.label)} has no column{name} besides its texts."
         raise CorpusError(reason, "Name one that has titles, or choose another task.")
-    titles = [title or "" for title in corpus.table[column].to_pylist()]
-    has_title = [bool(title.strip()) for title in titles]
-    if not any(has_title):
+    rows = zip(corpus.table[column].to_pylist(), texts, strict=True)
+    pairs = [(title, text) for title, text in rows if title and title.strip()]
+    if not pairs:
         reason = f"All titles in column {quote(column)} of {quote(corpus.label)} are empty."
         raise CorpusError(reason, "Name another column, or choose the task halves.")
-    texts = corpus.table["sentence"].filter(pa.array(has_title)).to_pylist()
-    queries = [(title, [place]) for place, title in enumerate(filter(str.strip, titles))]
-    n_empty = len(titles) - len(queries)
-    caveats = [f"Rows without a title, which are left out: {n_empty:,}."] if n_empty else []
-    searches = _make("titles", corpus, texts, queries, experiment, caveats)
-    return replace(searches, titles=column)
-
-
-def _of_pairs(
-    task: Task, corpus: Corpus, pairs: Sequence[tuple[str, str]], experiment: Experiment
-) -> Searches:
-    """Queries search for a text of their own, among all these texts."""
-    queries = [(query, [place]) for place, (query, _) in enumerate(pairs)]
-    return _make(task, corpus, [text for _, text in pairs], queries, experiment)
+    return pairs
 
 
 def _halves(texts: Iterable[str]) -> list[tuple[str, str]]:
@@ -195,23 +190,31 @@ def _windows(texts: Iterable[str], seed: int) -> list[tuple[str, str]]:
     return pairs
 
 
-def _of_judged(corpus: Corpus, path: Path, experiment: Experiment, progress: Progress) -> Searches:
+def _judged(corpus: Corpus, path: Path, experiment: Experiment, progress: Progress) -> Searches:
     """Searches of a file that names right texts by id, which several may have, or as they are."""
-    columns = read_judged(path, progress)
-    if not any(columns["ids"]):
+    file = tables.open_table(path, path.name, "", progress)
+    rows = [row for batch in file.batches(Counter(), progress) for row in batch.to_pylist()]
+    queries, cells, texts = ([row.get(name) or "" for row in rows] for name in JUDGED)
+    name, one_text = quote(path.name), "Write the ids of a query as one text, separated by spaces"
+    is_list = [cell[:1] == "[" and cell[-1:] == "]" for cell in cells]
+    if any(is_list):
+        reason = f"ids in row {is_list.index(True) + 1:,} of {name} are lists."
+        raise CorpusError(reason, f"{one_text}.")
+    if not any(queries) or not any(cells + texts):
+        reason = f"{name} lacks a column query, or one named ids or text."
+        raise CorpusError(reason, f"{one_text}, not as a list.")
+    if not any(cells):
         keys = list(map(fold, corpus.table["sentence"].to_pylist()))
-        named = [[fold(text)] for text in columns["text"]]
-        return of_keys(corpus, keys, columns["query"], named, experiment, path.name)
-    if ID not in corpus.table.column_names:
-        reason = f"{quote(corpus.label)} has no column {quote(ID)}, which {quote(path.name)} names."
+        named = [[fold(text)] for text in texts]
+    elif ID in corpus.table.column_names:
+        keys = list(map(id_of, corpus.table[ID].to_pylist()))
+        known = set(keys)  # an id may have spaces in it
+        named = [[cell] if id_of(cell) in known else cell.split() for cell in cells]
+        named = [list(map(id_of, some)) for some in named]
+    else:
+        reason = f"{quote(corpus.label)} has no column {quote(ID)}, which {name} names."
         raise CorpusError(reason, "Add one, or name the right texts themselves in a column text.")
-    keys = list(map(id_of, corpus.table[ID].to_pylist()))
-    known = set(keys)  # an id may have spaces in it
-    wholes = [(cell, id_of(cell)) for cell in columns["ids"]]
-    named = [
-        [whole] if whole in known else list(map(id_of, cell.split())) for cell, whole in wholes
-    ]
-    return of_keys(corpus, keys, columns["query"], named, experiment, path.name)
+    return of_keys(corpus, keys, queries, named, experiment, path.name)
 
 
 def of_keys(
@@ -229,37 +232,16 @@ def of_keys(
     places: dict[str, list[int]] = defaultdict(list)
     for place, key in enumerate(keys):
         places[key].append(place)
-    relevant = [[key for key in some if key] for some in named]
-    right = [[place for key in some for place in places.get(key, ())] for some in relevant]
+    right = [[place for key in some if key for place in places.get(key, ())] for some in named]
     if not any(right):
         reason = f"None of the texts that {quote(source)} calls right is in {quote(corpus.label)}."
         raise CorpusError(reason, "Compare ids, or texts, of the two files.")
-    n_unknown = len({key for some in relevant for key in some} - places.keys())
+    n_unknown = len({key for some in named for key in some if key} - places.keys())
     caveat = f"Ids or texts that are called right and are not in the corpus: {n_unknown:,}."
     texts = corpus.table["sentence"].to_pylist()
     pairs = list(zip(queries, right, strict=True))
-    searches = _make("judged", corpus, texts, pairs, experiment, [caveat] if n_unknown else [])
+    searches = _make("judged", corpus, texts, pairs, experiment, {caveat: n_unknown})
     return replace(searches, n_unknown_ids=n_unknown)
-
-
-def read_judged(path: Path, progress: Progress = silent) -> dict[str, list[str]]:
-    """The columns query, ids and text of a file, as texts, "" where there is none."""
-    names = ("query", "ids", "text")
-    columns: dict[str, list[str]] = {name: [] for name in names}
-    for batch in tables.open_table(path, path.name, "", progress).batches(Counter(), progress):
-        for name in names:
-            has_it = name in batch.column_names
-            cells = batch[name].to_pylist() if has_it else [""] * len(batch)
-            columns[name] += [cell or "" for cell in cells]
-    for row, cell in enumerate(columns["ids"], 1):
-        if cell.startswith("[") and cell.endswith("]"):
-            reason = f"ids in row {row:,} of {quote(path.name)} are lists."
-            raise CorpusError(reason, "Write the ids of a query as one text, separated by spaces.")
-    if not any(columns["query"]) or not (any(columns["ids"]) or any(columns["text"])):
-        reason = f"{quote(path.name)} lacks a column query, or one named ids or text."
-        remedy = "Write the ids of a query as one text, separated by spaces, not as a list."
-        raise CorpusError(reason, remedy)
-    return columns
 
 
 def id_of(cell: str | None) -> str:
@@ -283,55 +265,55 @@ def _make(
     texts: Sequence[str],
     queries: Sequence[Query],
     experiment: Experiment,
-    caveats: Sequence[str] = (),
+    counts: Mapping[str, int],
 ) -> Searches:
-    """Searches among texts; equal queries are one, and copies of a right text are right."""
-    copies: dict[str, list[int]] = defaultdict(list)
+    """Searches among texts; equal queries are one, and copies of a right text are right.
+
+    counts: caveats, each with the number of what it is about.
+    """
+    equal_texts: dict[str, list[int]] = defaultdict(list)
     for place, text in enumerate(texts):
-        copies[text].append(place)
+        equal_texts[text].append(place)
     merged: dict[str, tuple[str, set[int]]] = {}
     for query, right in queries:
         places = merged.setdefault(fold(query), (query, set()))[1]
-        places.update(copy for place in right for copy in copies[texts[place]])
+        places.update(copy for place in right for copy in equal_texts[texts[place]])
     n_blank = sum(not fold(query) for query, _ in queries)
     merged.pop("", None)
-    n_equal = len(queries) - n_blank - len(merged)
-    answered = [(query, right) for query, right in merged.values() if right]
-    n_without = len(merged) - len(answered)
+    n_without = sum(not right for _, right in merged.values())
     size = experiment.sample_size
-    n_texts = min(len(texts), MOST_TEXTS if size == "all" else size)
-    rows = _some(len(texts), n_texts, experiment.seed)
-    new = dict(zip(rows.tolist(), range(n_texts), strict=True))
-    possible = [
-        (query, [new[place] for place in right if place in new]) for query, right in answered
-    ]
-    possible = [(query, right) for query, right in possible if right]
-    chosen = [possible[n] for n in _some(len(possible), MOST_SEARCHES, experiment.seed)]
-    if len(chosen) < FEWEST:
-        different = f"Only {len(chosen)} different search{'es' * (len(chosen) != 1)}"
+    rows = _draw(len(texts), MOST_TEXTS if size == "all" else size, experiment.seed)
+    new = {row: place for place, row in enumerate(rows.tolist())}
+    numbered = [(q, sorted(new[n] for n in right if n in new)) for q, right in merged.values()]
+    possible = [(query, right) for query, right in numbered if right]
+    chosen = [possible[n] for n in _draw(len(possible), MOST_SEARCHES, experiment.seed)]
+    n_equal, n_chosen = len(queries) - n_blank - len(merged), len(chosen)
+    if n_chosen < FEWEST:
+        different = f"Only {n_chosen} different search{'es' * (n_chosen != 1)}"
         reason = f"{different} can be made of {quote(corpus.label)}, and {FEWEST} are needed."
         raise Undefined(reason, "Give more texts or searches, or choose python-api.")
+    drawn_texts = f"{len(rows):,} of {len(texts):,} texts are searched, drawn by the seed."
+    drawn_queries = f"{n_chosen:,} of {len(possible):,} queries search, drawn by the seed."
     counts = {
+        **counts,
         f"Rows without a query, which are left out: {n_blank:,}.": n_blank,
         f"Queries that equal another, and are one search with it: {n_equal:,}.": n_equal,
         f"Queries without a right text, which are left out: {n_without:,}.": n_without,
-        f"{n_texts:,} of {len(texts):,} texts are searched, drawn by the seed.": len(texts)
-        - n_texts,
-        f"{len(chosen):,} of {len(possible):,} queries search, drawn by the seed.": len(possible)
-        - len(chosen),
+        drawn_texts: len(texts) - len(rows),
+        drawn_queries: len(possible) - n_chosen,
     }
     return Searches(
         task=task,
         texts=_corpus(corpus, "texts", [texts[row] for row in rows]),
         queries=_corpus(corpus, "queries", [query for query, _ in chosen]),
-        right=tuple(np.array(sorted(right), np.intp) for _, right in chosen),
+        right=tuple(np.array(right, np.intp) for _, right in chosen),
         rows=rows,
         n_without_text=n_without,
-        caveats=(*corpus.reading.caveats, *caveats, *(text for text, n in counts.items() if n)),
+        caveats=(*corpus.reading.caveats, *(caveat for caveat, n in counts.items() if n)),
     )
 
 
-def _some(n: int, most: int, seed: int) -> NDArray[np.intp]:
+def _draw(n: int, most: int, seed: int) -> NDArray[np.intp]:
     """At most so many of n places, drawn by the seed, in order."""
     return np.sort(np.random.RandomState(seed).permutation(n)[:most])
 
@@ -340,6 +322,5 @@ def _corpus(corpus: Corpus, what: str, texts: Sequence[str]) -> Corpus:
     """Texts of a corpus as a corpus of their own."""
     table = pa.table({"sentence": pa.array(texts, pa.large_string())})
     reading = replace(corpus.reading, n_texts=len(texts), caveats=())
-    return Corpus(
-        corpus.name, f"{what} of {corpus.label}", copies.fingerprint(table), table, reading
-    )
+    label = f"{what} of {corpus.label}"
+    return Corpus(corpus.name, label, copies.fingerprint(table), table, reading)

@@ -3,10 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from clsviz.experiment import Experiment
 from clsviz.sources.corpora import Corpus, open_corpus
+
+hypothesis.settings.register_profile("busy", deadline=None)
+hypothesis.settings.load_profile("busy")
 
 Read = Callable[..., Corpus]
 

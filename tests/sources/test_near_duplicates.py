@@ -2,7 +2,6 @@
 
 import itertools
 import random
-import time
 
 import numpy as np
 import pytest
@@ -63,21 +62,12 @@ def test_templates_do_not_merge() -> None:
 
 def test_beyond_the_first_only_copies_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(near_duplicates, "MOST_COMPARED", 2)
-    assert find(["Page 1", "b", "Page 2", " page  1", "c", "B", "C"]).tolist() == [
-        0,
-        1,
-        2,
-        0,
-        3,
-        1,
-        3,
-    ]
+    sentences = ["Page 1", "b", "Page 2", " page  1", "c", "B", "C"]
+    assert find(sentences).tolist() == [0, 1, 2, 0, 3, 1, 3]
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(20)
 def test_sentences_of_three_words_in_all_take_seconds() -> None:
     rng = np.random.default_rng(0)
     sentences = [" ".join(rng.choice(["a", "b", "c"], 12)) for _ in range(5000)]
-    start = time.perf_counter()
-    find(sentences)
-    assert time.perf_counter() - start < 20
+    assert len(find(sentences)) == 5000

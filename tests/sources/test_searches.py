@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -9,32 +8,31 @@ from clsviz.experiment import Experiment
 from clsviz.sources import searches
 from clsviz.sources.searches import Searches, id_of
 
-IDS = {
-    "zero": (["0", "0.0", "00", " 0 "], "0"),
-    "large in exponents": (["1e+16", "10000000000000000", "10000000000000000.0"], "1" + "0" * 16),
-    "long": (["12345678901234567890123456789012"], "12345678901234567890123456789012"),
-    "text": (["doc-1"], "doc-1"),
-    "part of a number": (["0.5"], "0.5"),
-    "hash": (["12e5"], "12e5"),
-}
 
-
-@pytest.mark.parametrize("name", IDS)
-def test_whole_numbers_are_alike_and_everything_else_is_text(name: str) -> None:
-    spellings, expected = IDS[name]
+@pytest.mark.parametrize(
+    ("spellings", "expected"),
+    [
+        (["0", "0.0", "00", " 0 "], "0"),
+        (["1e+16", "10000000000000000", "10000000000000000.0"], "1" + "0" * 16),
+        *(([text], text) for text in ("12345678901234567890123456789012", "doc-1", "0.5", "12e5")),
+    ],
+)
+def test_whole_numbers_are_alike_and_everything_else_is_text(
+    spellings: list[str], expected: str
+) -> None:
     assert {id_of(spelling) for spelling in spellings} == {expected}
 
 
 def find(frame: pd.DataFrame, folder: Path, judged: pd.DataFrame | None = None, **options):
     """The searches of two tables in files."""
-    path = folder / "texts.csv"
-    frame.to_csv(path, index=False)
+    frame.to_csv(folder / "texts.csv", index=False)
     if judged is not None:
-        options["judged"] = folder / "judged.csv"
-        judged.to_csv(options["judged"], index=False)
+        options["judged"] = folder / "judged.jsonl"
+        judged.to_json(options["judged"], orient="records", lines=True)
     names = ("sample_size", "seed", "column", "segmentation")
     settings = {name: options.pop(name) for name in names if name in options}
-    experiment = Experiment(corpus=str(path), **{"sample_size": "all", **settings})
+    corpus = str(folder / "texts.csv")
+    experiment = Experiment(corpus=corpus, **{"sample_size": "all", **settings})
     return searches.find(experiment, folder, **options)
 
 
@@ -64,18 +62,14 @@ def test_titles_search_for_their_texts(tmp_path: Path) -> None:
     assert right_of(made, 7) == ["The text of number 7 is here."]
 
 
-def test_equal_titles_are_one_search_with_all_their_texts(tmp_path: Path) -> None:
+def test_equal_titles_are_one_search_and_copies_of_a_right_text_are_right(tmp_path: Path) -> None:
     frame = table(80)
     frame.loc[40:, "title"] = [f"  title   {row} " for row in range(40)]
+    frame.loc[1, "text"] = frame.loc[0, "text"]
     made = find(frame, tmp_path)
     assert len(made.right) == 40
+    assert list(made.right[0]) == [0, 1, 40]
     assert right_of(made, 3) == [frame["text"][3], frame["text"][43]]
-
-
-def test_copies_of_a_right_text_are_right(tmp_path: Path) -> None:
-    frame = table()
-    frame.loc[1, "text"] = frame.loc[0, "text"]
-    assert list(find(frame, tmp_path).right[0]) == [0, 1]
 
 
 def test_rows_without_title_or_text_are_counted(tmp_path: Path) -> None:
@@ -147,58 +141,32 @@ def test_any_column_may_hold_the_titles(tmp_path: Path) -> None:
     frame = table().rename(columns={"title": "Betreff"})
     frame["Betreff"] += " lang" * 400
     wide = frame.assign(**{f"other{n}": "x" for n in range(12)})
-    assert (
-        find(wide[[*wide.columns[::-1]]], tmp_path, titles="Betreff", column="text").task
-        == "titles"
-    )
+    made = find(wide[[*wide.columns[::-1]]], tmp_path, titles="Betreff", column="text")
+    assert (made.task, made.titles) == ("titles", "Betreff")
 
 
-def refused(name: str, folder: Path) -> Searches:
-    frame = table()
-    judged = pd.DataFrame({"query": [f"Query {n}" for n in range(40)], "ids": frame["id"]})
-    match name:
-        case "29 searches":
-            return find(table(29), folder)
-        case "empty titles":
-            return find(frame.assign(title=""), folder)
-        case "no such titles":
-            return find(frame, folder, titles="heading")
-        case "titles of halves":
-            return find(frame, folder, titles="title", task="halves")
-        case "task of judged searches":
-            return find(frame, folder, judged, task="titles")
-        case "unknown task":
-            return find(frame, folder, task="riddles")
-        case "no ids in the corpus":
-            return find(frame.drop(columns="id"), folder, judged)
-        case "ids of another corpus":
-            return find(frame, folder, judged.assign(ids=[f"x{n}" for n in range(40)]))
-        case "ids are lists":
-            path = folder / "judged.jsonl"
-            rows = [{"query": f"Query {n}", "ids": [n]} for n in range(40)]
-            path.write_text("\n".join(map(json.dumps, rows)))
-            return find(frame, folder) and searches.find(
-                Experiment(corpus=str(folder / "texts.csv")), folder, judged=path
-            )
-        case _:
-            return find(frame, folder, judged.drop(columns="ids"))
+FRAME = table()
+JUDGED = pd.DataFrame({"query": [f"Query {n}" for n in range(40)], "ids": FRAME["id"]})
 
 
-REFUSED = {
-    "29 searches": "Only 29 different searches",
-    "empty titles": "All titles in column “title” of “texts.csv” are empty",
-    "no such titles": "no column “heading”",
-    "titles of halves": "takes no titles",
-    "task of judged searches": "Leave task",
-    "unknown task": "“riddles”",
-    "no ids in the corpus": "no column “id”",
-    "ids of another corpus": "None of the texts",
-    "ids are lists": "ids in row 1 of “judged.jsonl” are lists",
-    "no ids in the file": "lacks a column",
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_an_error_names_its_cause(name: str, tmp_path: Path) -> None:
-    with pytest.raises(ClsvizError, match=REFUSED[name]):
-        refused(name, tmp_path)
+@pytest.mark.parametrize(
+    ("reason", "frame", "judged", "options"),
+    [
+        ("Only 29 different searches", table(29), None, {}),
+        ("All titles in column “title” of “texts.csv” are", FRAME.assign(title=""), None, {}),
+        ("no column “heading”", FRAME, None, {"titles": "heading"}),
+        ("takes no titles", FRAME, None, {"titles": "title", "task": "halves"}),
+        ("Leave task", FRAME, JUDGED, {"task": "titles"}),
+        ("“riddles”", FRAME, None, {"task": "riddles"}),
+        ("no column “id”", FRAME.drop(columns="id"), JUDGED, {}),
+        ("None of the texts", FRAME, JUDGED.assign(ids="x"), {}),
+        ("ids in row 1 of “judged.jsonl” are lists", FRAME, JUDGED.assign(ids=[[1]] * 40), {}),
+        ("lacks a column", FRAME, JUDGED.drop(columns="ids"), {}),
+    ],
+    ids=range(10),
+)
+def test_an_error_names_its_cause(
+    reason: str, frame: pd.DataFrame, judged: pd.DataFrame | None, options: dict, tmp_path: Path
+) -> None:
+    with pytest.raises(ClsvizError, match=reason):
+        find(frame, tmp_path, judged, **options)

@@ -122,27 +122,24 @@ def test_damaged_parquet_is_refused(read: Read, damage: str) -> None:
         read("a.parquet", bytes(content))
 
 
-@pytest.mark.parametrize("name", ["a.docx", "a", "a.parquet.gz", "a.gz"])
-def test_other_endings_are_refused(read: Read, name: str) -> None:
-    with pytest.raises(CorpusError, match="ending"):
-        read(name, "text")
-
-
 @pytest.mark.parametrize(
-    ("name", "setting", "value"),
+    ("name", "settings"),
     [
-        ("a.parquet", "encoding", "utf-8"),
-        ("a.parquet", "segmentation", "paragraphs"),
-        ("a.parquet", "split", "train"),
-        ("a.txt", "column", "text"),
+        *((name, {}) for name in ("a.docx", "a", "a.parquet.gz", "a.gz")),
+        ("a.parquet", {"encoding": "utf-8"}),
+        ("a.parquet", {"segmentation": "paragraphs"}),
+        ("a.parquet", {"split": "train"}),
+        ("a.txt", {"column": "text"}),
     ],
 )
-def test_settings_that_change_nothing_are_refused(
-    read: Read, name: str, setting: str, value: str
+def test_other_endings_and_settings_that_change_nothing_are_refused(
+    read: Read, name: str, settings: dict[str, str]
 ) -> None:
     content = parquet(pa.table({"text": ["a"]})) if name == "a.parquet" else "text"
-    with pytest.raises(SettingError):
-        read(name, content, **{setting: value})
+    with pytest.raises(
+        SettingError if settings else CorpusError, match="|".join(settings) or "ending"
+    ):
+        read(name, content, **settings)
 
 
 def test_likeliest_columns_are_those_of_known_names_then_of_long_texts() -> None:
