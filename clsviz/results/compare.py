@@ -426,20 +426,20 @@ def _table(plan: Plan, numbers: Comparison, rows: Sequence[Numbers]) -> "pd.Data
 def _facts(table: "pd.DataFrame", is_equal_length: bool) -> tuple[Fact, ...]:
     """Differences of the models that differ most, and counts."""
     recall, _, norm = _leads(table)
-    error = Lead.of(table["last_probe_error"], table["last_probe_error_margin"].max())
-    leads = [("recall_difference", "recall differs by", recall, "points")]
-    if is_equal_length:  # a token is not the same for all
-        unit = table["unit"].iloc[0]
-        leads.append(("error_difference", "the last probe’s error by", error, unit))
-    leads.append(("r_squared_difference", "R² of the norm by", norm, "points"))
+    errors = table["last_probe_error"] if is_equal_length else []  # tokens may differ in length
+    error = Lead.of(errors, table["last_probe_error_margin"].max())
+    leads = [
+        ("recall_difference", "recall differs by", recall, "points"),
+        ("error_difference", "the last probe’s error by", error, table["unit"].iloc[0]),
+        ("r_squared_difference", "R² of the norm by", norm, "points"),
+    ]
     facts = [
         Fact(key, label, lead.difference, lead.interval, form)
         for key, label, lead, form in leads
         if not np.isnan(lead.difference)
     ]
-    n_used, n_searches = table[["n_used", "n_searches"]].iloc[0].tolist()
-    facts.append(Fact("n_used", "sentences", n_used, form="count"))
-    if n_searches:
+    facts.append(Fact("n_used", "sentences", int(table["n_used"].iloc[0]), form="count"))
+    if n_searches := int(table["n_searches"].iloc[0]):
         facts.append(Fact("n_searches", "searches", n_searches, form="count"))
     return tuple(facts)
 

@@ -238,7 +238,7 @@ def findings(result: Result) -> list[tuple[str, str]]:
     unit, limit = result.picture["unit"], 1.1 * error  # hardly a larger error
     as_well = "as well" if direction <= limit else "worse"
     almost = "almost as well" if half <= limit else "worse, so more may do better"
-    even, finds = ("With", "nothing") if shuffled < 0.01 else ("Even with", "something")
+    start, amount = ("With", "nothing") if shuffled < 0.01 else ("Even with", "something")
     both = f"A probe of the whole vector, with all sentences, misses by {length(error, unit)}."
     cases = {
         f"The direction alone does {as_well}: it misses by {length(direction, unit)}": (
@@ -247,7 +247,7 @@ def findings(result: Result) -> list[tuple[str, str]]:
         f"Half as many sentences do {almost}: a probe misses by {length(half, unit)}": (
             f"Where the error hardly falls, more sentences would hardly lower it further. {both}"
         ),
-        f"{even} shuffled lengths, a probe finds {finds}: R² {percent(shuffled)}": (
+        f"{start} shuffled lengths, a probe finds {amount}: R² {percent(shuffled)}": (
             "The lengths are put in a random order, five times. An R² of 0 or less is guessing: the"
             " probe does not make up what it finds."
         ),
