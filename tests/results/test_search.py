@@ -10,7 +10,6 @@ import pytest
 
 import clsviz
 from clsviz import cli
-from clsviz.figures import image
 from clsviz.results.result import Result
 from clsviz.results.search import Answer, misled, verdict_of
 from clsviz.statistics.exposure import FIFTHS, Ranking
@@ -94,24 +93,25 @@ def test_the_searches_that_length_misled_most_come_first(dot: Result) -> None:
     assert ratios.iloc[0] == np.abs(np.log(missed["mean_tokens"] / missed["right_tokens"])).max()
 
 
-def test_json_holds_every_ranking_and_fix(dot: Result) -> None:
+def test_json_holds_every_ranking_and_fix(dot: Result, frame: pd.DataFrame, options) -> None:
     answer = json.loads(json.dumps(dot.json(), allow_nan=False))
-    assert set(answer["fixes"]) == {"normalized", "centred", "calibrated", "tokens^p"}
-    cosine = answer["other_similarity"]
-    assert answer["fixes"]["normalized"]["exposure"] == cosine["exposure"]
-    difference = answer["fixes"]["normalized"]["difference"]
-    assert difference == pytest.approx(cosine["recall_at_10"] - answer["recall_at_10"])
+    fixes, cosine = answer["fixes"], answer["other_similarity"]
+    assert set(fixes) == {"normalized", "centred", "calibrated", "tokens^p"}
+    assert fixes["normalized"]["exposure"] == cosine["exposure"]
+    difference = cosine["recall_at_10"] - answer["recall_at_10"]
+    assert fixes["normalized"]["difference"] == pytest.approx(difference)
     assert (answer["n_used"], answer["task"], len(answer["fifths"])) == (240, "titles", 5)
+    settings = {"titles": "title", "column": "text", "similarity": "dot", "pooling": "cls"}
+    other = clsviz.search_test(corpus=frame, **settings, **options).json()
+    assert other["fixes"]["mean_pooled"]["recall_at_10"] == answer["recall_at_10"]
 
 
-def test_what_was_ranked_is_not_measured_again(
-    frame: pd.DataFrame, options, tmp_path: Path
-) -> None:
-    here = {**options, "store": tmp_path}
-    first = clsviz.search_test(corpus=frame, column="text", **here)
+def test_what_was_ranked_is_not_measured_again(frame, options, tmp_path: Path) -> None:
+    settings = {**options, "corpus": frame, "column": "text", "store": tmp_path}
+    first = clsviz.search_test(**settings)
     for folder in tmp_path.glob("last-*"):
         shutil.rmtree(folder)
-    again = clsviz.search_test(corpus=frame, column="text", **here)
+    again = clsviz.search_test(**settings)
     assert not list(tmp_path.glob("last-*"))
     assert {**again.json(), "seconds": first.about["seconds"]} == first.json()
 
@@ -126,80 +126,52 @@ def test_the_default_is_answered_from_what_comes_with_the_program(tmp_path: Path
     assert dot.advice == "Normalise your vectors: recall rises from 38% to 65%."
 
 
-def test_mean_pooled_vectors_are_a_fix_of_others(frame: pd.DataFrame, options) -> None:
-    mean = clsviz.search_test(corpus=frame, column="text", **options)
-    other = clsviz.search_test(corpus=frame, column="text", pooling="cls", **options)
-    fix = other.json()["fixes"]["mean_pooled"]
-    assert fix["recall_at_10"] == mean.fact("recall_at_10")
-    assert "mean_pooled" not in mean.json()["fixes"]
-
-
-def test_the_picture_can_be_drawn(dot: Result) -> None:
-    lines = {trace.name: trace.y for trace in dot.plot().data if trace.yaxis is None}
-    shares = np.maximum(dot.json()["exposure"], 0.02)
-    assert 10 ** np.array(lines["dot product"], float) == pytest.approx(shares)
-    assert image.render(dot.plot()).startswith(b"\x89PNG")
-
-
-REFUSED = {
-    "layer": 1,
-    "length_cutoff": 40,
-    "unit": "words",
-    "precision": "fast",
-    "segmentation": "sentences",
-    "similarity": "euclid",
-    "max_exposure": 0.5,
-    "length_power": 9.0,
-}
-
-
 @pytest.fixture
-def run(frame: pd.DataFrame, tiny_model: Path, options, tmp_path: Path, capsys):
+def run(frame: pd.DataFrame, options, tmp_path: Path, capsys):
     """Runs search-test on the texts in a file; returns its status, output and errors."""
     path = tmp_path / "texts.csv"
     frame.to_csv(path, index=False)
+    settings = {**options, "corpus": path, "column": "text"}
+    usual = [word for name, value in settings.items() for word in (f"--{name}", str(value))]
 
     def command(*words: str) -> tuple[int, str, str]:
-        usual = ["search-test", "--model", str(tiny_model), "--corpus", str(path)]
-        status = cli.main([*usual, "--store", str(options["store"]), "--column", "text", *words])
-        return status, *capsys.readouterr()
+        return cli.main(["search-test", *usual, *words]), *capsys.readouterr()
 
     return command
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_setting_that_a_search_lacks_is_refused(name: str, run) -> None:
-    status, output, errors = run(f"--{name.replace('_', '-')}", str(REFUSED[name]))
+@pytest.mark.parametrize(
+    "setting",
+    [
+        *("layer 1", "length_cutoff 40", "unit words", "precision fast", "segmentation sentences"),
+        *("similarity euclid", "max_exposure 0.5", "length_power 9"),
+    ],
+)
+def test_a_setting_that_a_search_lacks_is_refused(setting: str, run) -> None:
+    name, value = setting.split()
+    status, output, errors = run(f"--{name.replace('_', '-')}", value)
     assert (status, output) == (2, "")
     assert name in errors
 
 
 def test_status_1_means_that_an_exposure_is_surely_beyond_the_limit(run) -> None:
-    answer = json.loads(run("--json")[1])
-    ends = [end for interval in answer["exposure_interval"] for end in interval]
-    limit = max([max(ends), 1 / min(ends)])
-    assert run("--max-exposure", f"{1.01 * limit:.4f}")[0] == 0
-    surest = max(max(low, 1 / high) for low, high in answer["exposure_interval"])
+    intervals = json.loads(run("--json")[1])["exposure_interval"]
+    farthest = max(max(high, 1 / low) for low, high in intervals)
+    surest = max(max(low, 1 / high) for low, high in intervals)
     assert surest > 1
-    status, output, _ = run("--max-exposure", f"{max(1, 0.99 * surest):.4f}")
-    assert (status, "Exposure is outside" in output) == (1, True)
-    status, output, _ = run("--max-exposure", f"{1.01 * surest:.4f}")
-    assert (status, "Too few searches to tell" in output) == (0, True)
+    for limit, expected, caveat in (
+        (1.01 * farthest, 0, ""),
+        (max(1, 0.99 * surest), 1, "Exposure is outside"),
+        (1.01 * surest, 0, "Too few searches to tell"),
+    ):
+        status, output, _ = run("--max-exposure", f"{limit:.4f}")
+        assert status == expected
+        assert caveat in output
 
 
-def test_the_command_of_a_result_repeats_it(
-    run, frame: pd.DataFrame, tiny_model, tmp_path, options
-) -> None:
-    result = clsviz.search_test(
-        str(tiny_model),
-        str(tmp_path / "texts.csv"),
-        column="text",
-        pooling="cls",
-        similarity="dot",
-        sample_size=100,
-        store=options["store"],
-    )
-    words = shlex.split(result.command)[2:]
-    again = json.loads(run(*words, "--json")[1])
+def test_the_command_of_a_result_repeats_it(run, options, tmp_path: Path) -> None:
+    settings = {"column": "text", "pooling": "cls", "similarity": "dot", "sample_size": 100}
+    result = clsviz.search_test(corpus=tmp_path / "texts.csv", **settings, **options)
+    again = json.loads(run(*shlex.split(result.command)[2:], "--json")[1])
     assert again["recall_at_10"] == result.fact("recall_at_10")
     assert again["pooling"] == "cls"

@@ -1,6 +1,7 @@
 """Try a sentence: its place among others, its beginnings, its neighbours."""
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,10 +10,11 @@ import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import percentileofscore
 
+from clsviz.encoder.encoder import load
 from clsviz.errors import Undefined
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
-from clsviz.jobs.measure import Measured, Prepared, measure
+from clsviz.jobs.measure import Measured
 from clsviz.jobs.worker import InProcess
 from clsviz.results.anatomy import EXAMPLE
 from clsviz.results.norms import norms
@@ -28,8 +30,6 @@ from clsviz.results.typed import (
     verdict_of,
 )
 from clsviz.sources.models import Weights
-from clsviz.sources.sampling import draw
-from clsviz.store.chunks import Chunks
 from clsviz.store.results import Results
 
 TEXT = (
@@ -56,21 +56,13 @@ def lively(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Weight
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return Results(tmp_path_factory.mktemp("store"))
+def measured(vectors_of: Callable[[Weights], Measured], lively: Weights) -> Measured:
+    return vectors_of(lively)
 
 
 @pytest.fixture(scope="module")
-def experiment(corpus_file: Path) -> Experiment:
-    return Experiment(model="tiny", corpus=str(corpus_file))
-
-
-@pytest.fixture(scope="module")
-def measured(experiment: Experiment, lively: Weights, store: Results) -> Measured:
-    prepared, job = Prepared(lively, draw(experiment, store.root)), Job[Measured]()
-    list(measure(job, prepared, experiment, "vectors", Chunks(store.root), InProcess()))
-    assert job.result is not None
-    return job.result
+def view(experiment: Experiment) -> Experiment:
+    return replace(experiment, length_cutoff=80)
 
 
 def traced(weights: Weights, text: str, store: Results) -> Trace:
@@ -115,10 +107,10 @@ def test_beginnings_are_bounded_and_end_with_all_of_the_text(text: str, parts: l
 
 
 def test_the_norm_is_ranked_among_sentences_about_as_long(
-    lively: Weights, measured: Measured, experiment: Experiment, store: Results
+    lively: Weights, measured: Measured, view: Experiment, store: Results
 ) -> None:
-    corpus = norms(measured, experiment, store)
-    result = typed(traced(lively, TEXT, store), corpus, measured, experiment)
+    corpus = norms(measured, view, store)
+    result = typed(traced(lively, TEXT, store), corpus, measured, view)
     n, table = len(TEXT.split()), corpus.table
     near = table[table["n_tokens"].between(n - 3, n + 3)]
     norm = InProcess().run(lively, "exact", [TEXT], "norms")["cls"][0, 2]
@@ -141,17 +133,10 @@ def test_the_norm_is_ranked_among_sentences_about_as_long(
     ],
 )
 def test_what_cannot_be_ranked_says_why(
-    lively: Weights,
-    measured: Measured,
-    experiment: Experiment,
-    store: Results,
-    text,
-    changes,
-    verdict,
+    lively: Weights, measured: Measured, view: Experiment, store: Results, text, changes, verdict
 ) -> None:
-    part = replace(measured, is_complete=changes is not None)
-    view = replace(experiment, **changes or {})
-    result = typed(traced(lively, text, store), norms(part, view, store), part, view)
+    part, own = replace(measured, is_complete=changes is not None), replace(view, **changes or {})
+    result = typed(traced(lively, text, store), norms(part, own, store), part, own)
     assert result.verdict.startswith(verdict)
 
 
@@ -167,24 +152,22 @@ def test_the_example_alone_is_stored(lively: Weights, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pooling", ["cls", "mean", "pooler"])
 def test_the_nearest_sentences_are_those_of_the_highest_cosine(
-    lively: Weights, measured: Measured, experiment: Experiment, store: Results, pooling: str
+    lively: Weights, measured: Measured, view: Experiment, store: Results, pooling: str
 ) -> None:
-    from clsviz.encoder.encoder import load
-
-    view = replace(experiment, pooling=pooling, layer=None)
-    cosines = cosines_of(traced(lively, TEXT, store), measured, view)
+    own = replace(view, pooling=pooling)
+    cosines = cosines_of(traced(lively, TEXT, store), measured, own)
     encoder, sentences = load(lively), measured.sample.sentences()
-    own, others = (encoder.vectors(texts, pooling) for texts in ([TEXT], sentences))
-    expected = 1 - cdist(own, others, "cosine")[0]
+    vector, others = (encoder.vectors(texts, pooling) for texts in ([TEXT], sentences))
+    expected = 1 - cdist(vector, others, "cosine")[0]
     np.testing.assert_allclose(cosines, expected, atol=2e-4)
-    assert cosine(own[0], others[0]) == pytest.approx(expected[0])
-    table = nearest(cosines, measured, view)
+    assert cosine(vector[0], others[0]) == pytest.approx(expected[0])
+    table = nearest(cosines, measured, own)
     assert table["sentence"].iloc[0] == sentences[np.argmax(cosines)]
     assert list(table["cosine"]) == sorted(cosines)[: -len(table) - 1 : -1]
 
 
 def test_vectors_that_do_not_differ_have_no_nearest(
-    lively: Weights, measured: Measured, experiment: Experiment, store: Results
+    lively: Weights, measured: Measured, view: Experiment, store: Results
 ) -> None:
     with pytest.raises(Undefined, match="the same"):
-        cosines_of(traced(lively, TEXT, store), measured, replace(experiment, layer=0))
+        cosines_of(traced(lively, TEXT, store), measured, replace(view, layer=0))

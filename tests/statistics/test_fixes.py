@@ -5,7 +5,7 @@ from clsviz.errors import Undefined
 from clsviz.statistics import fixes
 from clsviz.statistics.exposure import Evaluation, Ranking
 from clsviz.statistics.fixes import Trial, advise, calibrate, folds_of
-from clsviz.statistics.ranking import Relevance, rank
+from clsviz.statistics.ranking import Relevance
 
 N = 200
 LENGTHS = np.arange(5, 5 + N, dtype=np.int32)
@@ -97,8 +97,3 @@ def test_formulas_name_every_coefficient(trial: Trial) -> None:
     for name in trial.names:
         for coefficient in trial.fit(name, np.ones(N, bool)).coefficients:
             assert coefficient in fixes.FORMULAS[name]
-
-
-def test_unfixed_dot_products_favour_the_short(vectors) -> None:
-    exposure = EVALUATION.rank(rank(*vectors)).exposure
-    assert exposure[0] > 2 > exposure[4]

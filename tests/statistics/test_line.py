@@ -21,8 +21,9 @@ def test_line_is_that_of_polyfit(sample):
     assert (line.norm_mean, line.norm_sd) == (y.mean(), y.std(ddof=1))
 
 
-def test_slope_interval_and_band_are_by_refits_without_each_cluster(sample):
-    x, y, clusters = sample(n_clusters=40)
+@pytest.mark.parametrize("n_clusters", [40, 0])
+def test_slope_interval_and_band_are_by_refits_without_each_cluster(sample, n_clusters):
+    x, y, clusters = sample(n_clusters=n_clusters)
     at = np.array([x.min(), x.mean(), x.max() + 5])
 
     def slope_and_heights(rows):
@@ -30,23 +31,12 @@ def test_slope_interval_and_band_are_by_refits_without_each_cluster(sample):
         return np.array([slope, *(slope * at + intercept)])
 
     own, line = slope_and_heights(clusters >= 0), fit(x, y, clusters)
-    squares = (without_each(clusters, slope_and_heights) - own) ** 2
-    margins = stats.t.ppf(0.975, 39) * np.sqrt(39 / 40 * squares.sum(axis=0))
+    squares = ((without_each(clusters, slope_and_heights) - own) ** 2).sum(axis=0)
+    cv3, hc3 = stats.t.ppf(0.975, 39) * np.sqrt(39 / 40), stats.t.ppf(0.975, 198)
+    margins = (cv3 if n_clusters else hc3) * np.sqrt(squares)
     expected = np.stack([own - margins, own + margins])
     assert np.allclose(line.slope_interval, expected[:, 0])
     assert np.allclose(line.band(at), expected[:, 1:])
-
-
-def test_slope_interval_of_independent_sentences_is_robust_to_unequal_spread(sample):
-    x, y, clusters = sample()
-    design = np.stack([np.ones_like(x), x], axis=1)
-    bread = np.linalg.inv(design.T @ design)
-    leverage = np.einsum("ni,ij,nj->n", design, bread, design)
-    residuals = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
-    meat = design.T @ (design * (residuals / (1 - leverage))[:, None] ** 2)  # HC3
-    low, high = fit(x, y, clusters).slope_interval
-    error = np.sqrt((bread @ meat @ bread)[1, 1])
-    assert math.isclose((high - low) / 2, stats.t.ppf(0.975, 198) * error)
 
 
 def test_r2_interval_is_fishers_by_refits_without_each_cluster(sample):
@@ -59,18 +49,6 @@ def test_r2_interval_is_fishers_by_refits_without_each_cluster(sample):
     assert margin < middle
     ends = np.tanh([middle - margin, middle + margin]) ** 2
     assert np.allclose(fit(x, y, clusters).r2_interval, ends)
-
-
-def test_intervals_hold_the_truth_in_95_of_100_clustered_samples():
-    hits = []
-    for seed in range(300):
-        random = np.random.default_rng(seed)
-        clusters = np.repeat(np.arange(60), random.integers(1, 12, 60))
-        x = random.integers(3, 60, 60)[clusters] + random.integers(0, 3, len(clusters))
-        y = 0.02 * x + random.normal(0, 1, 60)[clusters] + random.normal(0, 0.1, len(clusters))
-        low, high = fit(x, y, clusters).slope_interval
-        hits.append(low <= 0.02 <= high)
-    assert 0.91 < np.mean(hits) < 0.99
 
 
 def test_ten_row_groups_widen_the_intervals_and_nine_do_not(sample):
@@ -97,16 +75,11 @@ def test_small_variation_keeps_its_digits(sample):
     assert math.isclose(tiny.r2, line.r2, rel_tol=1e-9)
 
 
-def test_a_length_that_only_one_cluster_has_leaves_the_line_unbounded():
-    x = np.array([10.0] * 50 + [1000.0])
-    line = fit(x, np.random.default_rng(0).normal(7, 1, 51), np.arange(51))
-    assert line.slope_interval == (-np.inf, np.inf)
-    assert line.r2_interval == (0, 1)
+def test_lines_are_unbounded_by_one_length_and_sharp_where_all_are_on_them(sample):
+    x, y, clusters = sample(51)
+    line = fit(np.where(clusters < 50, 10, 1000), y, clusters)
+    assert (line.slope_interval, line.r2_interval) == ((-np.inf, np.inf), (0, 1))
     assert not line.stands_out
-
-
-def test_sentences_on_a_line_bound_it_sharply(sample):
-    x, _, clusters = sample()
     line = fit(x, 7 + 0.1 * x, clusters)
     assert np.allclose([line.r2, *line.r2_interval], 1)
     assert np.allclose(line.slope_interval, 0.1)
