@@ -44,19 +44,17 @@ def write_tokenizer(folder: Path, is_bytes: bool = False, **settings: Any) -> No
     """A tokenizer of words, or of bytes, that puts [CLS] first and [SEP] last."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {w: n for n, w in enumerate(SPECIAL + (letters if is_bytes else WORDS))}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     if is_bytes:
         tokenizer = Tokenizer(models.BPE(vocabulary, []))
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         tokenizer.decoder = decoders.ByteLevel()
-    else:
-        tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-        tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer.post_processor = processors.TemplateProcessing(
         single=settings.pop("frame", "[CLS] $A [SEP]"),
         special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
     )
-    names = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
-    tokens = {f"{name}_token": token for name, token in names.items()} | settings
+    tokens = {f"{token[1:-1].lower()}_token": token for token in SPECIAL} | settings
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **tokens)
     fast.save_pretrained(folder)
 

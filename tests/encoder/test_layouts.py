@@ -20,74 +20,61 @@ from clsviz.sources.models import Weights
 from .conftest import KINDS, Build, weights
 
 
-def states(weights: Weights, sentence: str, length: int) -> tuple[list[np.ndarray], Any]:
-    """All tokens after every layer, float64 (length, width), by a fresh model of transformers."""
-    model = transformers.AutoModel.from_pretrained(weights.folder).eval()
-    tokenizer = transformers.AutoTokenizer.from_pretrained(weights.folder)
-    tokens = tokenizer(sentence, return_tensors="pt", truncation=True, max_length=length)
-    with torch.inference_mode():
-        output = model(**tokens, output_hidden_states=True)
-    hidden = [*output.hidden_states[:-1], output.last_hidden_state]
-    n_tokens = tokens["input_ids"].shape[1]
-    return [s[0, :n_tokens].double().numpy() for s in hidden], output.get("pooler_output")
-
-
 def norm(vectors: Sequence[np.ndarray]) -> np.ndarray:
     return np.array([np.sqrt((vector**2).sum()) for vector in vectors])
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_norms_are_those_of_transformers(kind: str, build: Build, texts: list[str]) -> None:
-    encoder = load(build(kind))
+def test_numbers_are_those_of_transformers(kind: str, build: Build, texts: list[str]) -> None:
+    encoder, folder = load(build(kind)), build(kind).folder
     norms = Norms.from_chunks([encoder.run(texts, "norms")])
     vectors = Vectors.from_chunks([encoder.run(texts, "vectors")])
     last = Last.from_chunks([encoder.run(texts, "last")])
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    cut = {"truncation": True, "max_length": encoder.tokenizer.max_length}
     for i, sentence in enumerate(texts[:12]):
-        tokens, pooled = states(build(kind), sentence, encoder.tokenizer.max_length)
-        cls, means = [t[0] for t in tokens], [t.mean(0) for t in tokens]
+        tokens = tokenizer(sentence, return_tensors="pt", **cut)
+        n = tokens["input_ids"].shape[1]
+        model = transformers.AutoModel.from_pretrained(folder)  # fresh: BigBird's changes with use
+        with torch.inference_mode():
+            output = model(**tokens, output_hidden_states=True)
+        layers = [*output.hidden_states[:-1], output.last_hidden_state]
+        states = [layer[0, :n].double().numpy() for layer in layers]
+        cls, means = [s[0] for s in states], [s.mean(0) for s in states]
         np.testing.assert_allclose(norms.cls[i], norm(cls), rtol=1e-6)
         np.testing.assert_allclose(vectors.mean[i], norm(means), rtol=1e-6)
-        np.testing.assert_allclose(vectors.of("cls", 1)[i], cls[1], rtol=3e-5, atol=1e-6)
-        np.testing.assert_allclose(vectors.of("mean")[i], means[-1], rtol=3e-5, atol=1e-6)
-        np.testing.assert_allclose(last.of("cls")[i], cls[-1], rtol=3e-5, atol=1e-6)
-        np.testing.assert_allclose(last.of("mean")[i], means[-1], rtol=3e-5, atol=1e-6)
-        assert norms.pooler.shape[1] == (pooled is not None)
-        if pooled is not None:
-            np.testing.assert_allclose(last.of("pooler")[i], pooled[0], rtol=3e-5, atol=1e-6)
+        pairs = [(vectors.of("cls", 1), cls[1]), (vectors.of("mean"), means[-1])]
+        pairs += [(last.of("cls"), cls[-1]), (last.of("mean"), means[-1])]
+        if (pooled := output.get("pooler_output")) is not None:
             np.testing.assert_allclose(norms.pooler[i], norm(pooled.numpy()), rtol=1e-6)
+            pairs += [(some.of("pooler"), pooled[0].numpy()) for some in (vectors, last)]
+        assert norms.pooler.shape[1] == (pooled is not None)
+        for own, expected in pairs:
+            np.testing.assert_allclose(own[i], expected, rtol=3e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_layouts_have_their_own_pass(kind: str, build: Build) -> None:
-    encoder = load(build(kind))
     kinds = {model_type.replace("-", "") for model_type in LAYOUTS}
-    assert isinstance(encoder.forward, OwnPass) == (kind.lower() in kinds)
-
-
-@pytest.mark.parametrize("kind", ["Bert", "Albert"])
-@pytest.mark.parametrize(("pooling", "layer"), [("cls", 0), ("cls", 2), ("mean", 3), ("pooler", 3)])
-def test_vectors_are_those_of_transformers(
-    kind: str, pooling: Any, layer: int, build: Build, texts: list[str]
-) -> None:
-    encoder = load(build(kind))
-    vectors = encoder.vectors(texts[:3], pooling, layer)
-    for vector, sentence in zip(vectors, texts, strict=False):
-        tokens, pooled = states(build(kind), sentence, encoder.tokenizer.max_length)
-        by = {"cls": tokens[layer][0], "mean": tokens[layer].mean(0), "pooler": pooled[0].numpy()}
-        np.testing.assert_allclose(vector, by[pooling], rtol=1e-5, atol=1e-6)
+    assert isinstance(load(build(kind)).forward, OwnPass) == (kind.lower() in kinds)
 
 
 @pytest.mark.parametrize(
-    ("pooling", "layer"), [("cls", 4), ("cls", -1), ("mean", 1), ("pooler", 1)]
+    ("kind", "pooling", "layer"),
+    [
+        *(("Bert", "cls", 4), ("Bert", "cls", -1), ("Bert", "mean", 1), ("Bert", "pooler", 1)),
+        *(("DistilBert", "pooler", 3), ("DistilBert", "pooler", None)),
+    ],
 )
-def test_vectors_that_a_model_lacks_are_refused(pooling: Any, layer: int, build: Build) -> None:
-    with pytest.raises(SettingError, match="layer"):
-        load(build("Bert")).vectors(["the cat"], pooling, layer)
+def test_vectors_that_a_model_lacks_are_refused(
+    kind: str, pooling: Any, layer: int | None, build: Build
+) -> None:
+    with pytest.raises(SettingError, match=r"layer|no pooler"):
+        load(build(kind)).vectors(["the cat"], pooling, layer)
 
 
 def test_sentences_are_truncated_as_by_transformers(build: Build, texts: list[str]) -> None:
-    encoder = load(build("Roberta"))
-    arrays = encoder.run(texts, "norms")
+    arrays = load(build("Roberta")).run(texts, "norms")
     n_words = np.array([len(text.split()) for text in texts])
     np.testing.assert_array_equal(arrays["n_tokens"], n_words)
     np.testing.assert_array_equal(arrays["truncated"], n_words > 63)  # 66 positions, one reserved

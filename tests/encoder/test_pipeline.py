@@ -26,11 +26,8 @@ def write_pipeline(folder: Path, *kinds: str, pooling: dict[str, Any], **setting
     (folder / "sentence_bert_config.json").write_text(json.dumps(settings))
 
 
-def test_a_model_without_a_pipeline_is_read_as_it_is(bert: Path) -> None:
-    assert pipeline.read(bert) == pipeline.Pipeline()
-
-
 def test_limits_without_a_pipeline_are_not_read(bert: Path) -> None:
+    assert pipeline.read(bert) == pipeline.Pipeline()
     write_pipeline(bert, "Pooling", pooling={}, max_seq_length=8, do_lower_case=True)
     (bert / "modules.json").unlink()
     assert pipeline.read(bert) == pipeline.Pipeline()
@@ -85,16 +82,14 @@ def test_limit_and_lower_case_are_heeded(bert: Path) -> None:
     assert norms["cls"][0, -1] != pytest.approx(norms["cls"][2, -1], rel=1e-4)
 
 
-def test_a_model_in_a_subfolder_of_its_pipeline_heeds_it(bert: Path, tmp_path: Path) -> None:
-    nested = tmp_path / "0_Transformer"
-    nested.mkdir()
-    for path in [path for path in bert.iterdir() if path.is_file()]:
-        path.rename(nested / path.name)
-    write_pipeline(tmp_path, "Pooling", "Dense", pooling={"pooling_mode": "cls"})
-    steps = json.loads((tmp_path / "modules.json").read_text())
+def test_a_model_in_a_subfolder_of_its_pipeline_heeds_it(bert: Path) -> None:
+    write_pipeline(bert, "Pooling", "Dense", pooling={"pooling_mode": "cls"})
+    steps = json.loads((bert / "modules.json").read_text())
     steps[0]["path"] = "0_Transformer"
-    (tmp_path / "modules.json").write_text(json.dumps(steps))
-    assert "Dense" in " ".join(pipeline.read(nested).caveats("cls"))
+    (bert / "modules.json").write_text(json.dumps(steps))
+    (bert / "0_Transformer").mkdir()
+    (bert / "config.json").rename(bert / "0_Transformer" / "config.json")
+    assert "Dense" in " ".join(pipeline.read(bert / "0_Transformer").caveats("cls"))
 
 
 def test_reading_a_pipeline_loads_no_torch() -> None:
