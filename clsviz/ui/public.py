@@ -18,12 +18,12 @@ HOME: Final = "Run clsviz on your own machine for it."
 
 
 def listed(kind: str, known: Sequence[str]) -> list[str]:
-    """The known models or corpora that this server offers; the first, the default, is among them.
+    """The known values that this server offers; the first, the default, is among them.
 
-    kind: models or corpora.
+    kind: models, corpora, or "" for what is not limited.
     """
-    is_public = limits.is_public()
-    return list(dict.fromkeys([known[0], *limits.names(kind)])) if is_public else list(known)
+    is_limited = kind and limits.is_public()
+    return list(dict.fromkeys([known[0], *limits.names(kind)])) if is_limited else list(known)
 
 
 def check_names(model: str, corpus: str) -> None:

@@ -1,6 +1,5 @@
 """The link, the downloads, and how to cite."""
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -30,16 +29,15 @@ def show(
     revisions: of the Hub, or "", by the settings that the page takes a model and a corpus from.
     sentences: that the visitor has typed. others: models that are compared, with revisions.
     """
-    contents: dict[str, Callable[[], object]] = {
-        "Link": lambda: _show_link(revisions, sentences, others),
-        "Download": lambda: _show_downloads(result),
-        "Cite": lambda: st.code(provenance.citation(), language="bibtex", wrap_lines=True),
+    contents: dict[tuple[str, str], Callable[[], None]] = {
+        ("Link", "link"): partial(_show_link, revisions, sentences, others),
+        ("Download", "download"): partial(_show_downloads, result),
+        ("Cite", "format_quote"): _show_citation,
     }
-    icons = {"Link": "link", "Download": "download", "Cite": "format_quote"}
     with st.container(horizontal=True):
-        for name, draw in contents.items():
-            icon = f":material/{icons[name]}:"
-            with st.popover(name, icon=icon, key=f"share-{name}", on_change="rerun") as box:
+        for (name, icon), draw in contents.items():
+            look: dict[str, Any] = {"icon": f":material/{icon}:", "key": f"share-{name}"}
+            with st.popover(name, **look, on_change="rerun") as box:
                 if box.open:
                     draw()
 
@@ -64,48 +62,30 @@ def _show_link(
     if sentences and st.checkbox("Include my sentences", key="include"):
         query["text"] = "\n".join(own["sentence"] for own in sentences)
     address = str(st.context.url or "").partition("?")[0]
-    st.code(
-        f"{address}?{urlencode(query, doseq=True)}" if query else address,
-        language=None,
-        wrap_lines=True,
-    )
+    link = f"{address}?{urlencode(query, doseq=True)}" if query else address
+    st.code(link, language=None, wrap_lines=True)
 
 
 def _show_downloads(result: Result) -> None:
-    name = f"clsviz-{result.kind}"
-    st.download_button("CSV", lambda: _csv(result), f"{name}.csv", on_click="ignore")
-    st.download_button("Parquet", lambda: _parquet(result), f"{name}.parquet", on_click="ignore")
-    _show_report()
-    st.caption("PNG and SVG: by the buttons in the corner of the picture.")
-
-
-def _show_report() -> None:
-    """A page of all answers for which nothing need be measured."""
-    view, others = st.session_state.experiment, sidebar.models()[1:]
+    """The table, and a page of all answers for which nothing need be measured."""
     search = sidebar.search()
-    write = partial(
+    report = partial(
         api.report,
-        **asdict(view),
-        others=others,
+        **asdict(st.session_state.experiment),
+        others=sidebar.models()[1:],
         search_corpus=search.corpus,
         search_pooling=search.pooling,
         store=server().root,
         runner=NoRunner(),
     )
-    st.download_button(
-        "Report",
-        lambda: write().encode(),
-        "clsviz-report.html",
-        on_click="ignore",
-        help="All answers on this model and corpus that are measured, as one HTML page.",
-    )
+    name, table = f"clsviz-{result.kind}", result.table
+    help_text = "All answers on this model and corpus that are measured, as one HTML page."
+    button = partial(st.download_button, on_click="ignore")
+    button("CSV", lambda: table.to_csv(index=False).encode(), f"{name}.csv")
+    button("Parquet", lambda: table.to_parquet(index=False), f"{name}.parquet")
+    button("Report", lambda: report().encode(), "clsviz-report.html", help=help_text)
+    st.caption("PNG and SVG: by the buttons in the corner of the picture.")
 
 
-def _csv(result: Result) -> bytes:
-    return result.table.to_csv(index=False).encode()
-
-
-def _parquet(result: Result) -> bytes:
-    file = io.BytesIO()
-    result.table.to_parquet(file, index=False)
-    return file.getvalue()
+def _show_citation() -> None:
+    st.code(provenance.citation(), language="bibtex", wrap_lines=True)

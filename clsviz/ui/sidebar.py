@@ -44,31 +44,25 @@ OPTIONS: Final = {
 
 SIZES: Final = ["500", "1000", "2000", "5000", "10000", "20000", "50000", "100000", "all"]
 CORPORA: Final = [*corpora.SHIPPED, *hub_datasets.DATASETS]
-LISTS: Final[dict[str, list[str]]] = {
-    "model": [*MODELS],
-    "corpus": CORPORA,
-    "search_corpus": list(dict.fromkeys([SEARCH["search_corpus"], *CORPORA])),
-    "sample_size": SIZES,
-    "layer": ["last", *map(str, range(25))],
+LISTS: Final[dict[str, tuple[str, list[str]]]] = {
+    "model": ("models", [*MODELS]),
+    "corpus": ("corpora", CORPORA),
+    "search_corpus": ("corpora", list(dict.fromkeys([SEARCH["search_corpus"], *CORPORA]))),
+    "sample_size": ("", SIZES),
+    "layer": ("", ["last", *map(str, range(25))]),
 }
-"""Settings with values to choose from, that take others too."""
+"""Settings with values to choose from, that take others too; the list that limits them."""
 
-LISTED: Final = {"model": "models", "corpus": "corpora", "search_corpus": "corpora"}
-"""Those whose values a public server limits."""
-
-DATASET: Final = "A corpus of the list, or any dataset of the Hugging Face Hub."
+HUB: Final = "of the Hugging Face Hub"
 
 LABELS: Final = {
-    "model": (
-        "Model",
-        "A model of the list, or an id of the Hugging Face Hub: owner/name@revision.",
-    ),
+    "model": ("Model", f"A model of the list, or an id {HUB}: owner/name@revision."),
     "others": (
         "Compare with",
-        "Models of the list, or ids of the Hugging Face Hub; “untrained:” before a name replaces "
-        "its weights by random ones.",
+        f"Models of the list, or ids {HUB}; “untrained:” before a name replaces its weights by "
+        "random ones.",
     ),
-    "corpus": ("Corpus", DATASET),
+    "corpus": ("Corpus", f"A corpus of the list, or any dataset {HUB}."),
     "sample_size": ("Sample size", "Sentences to draw, or all."),
     "length_cutoff": ("Token cutoff", "Only sentences with fewer tokens enter the answer."),
     "layer": ("Layer", "0 is the embedding output."),
@@ -76,15 +70,13 @@ LABELS: Final = {
     "unit": ("Length in", "The cutoff is always in tokens."),
     "search_corpus": (
         "Texts to search",
-        f"{DATASET} Titles search for their texts, else halves of texts for the other half.",
+        f"A corpus of the list, or any dataset {HUB}. Titles search for their texts, else halves "
+        "of texts for the other half.",
     ),
     "search_pooling": ("Vector to search by", "Mean-pooled vectors are what most use."),
     "similarity": ("Similarity", "Dot product heeds norms, cosine does not."),
     "seed": ("Seed", "Of the draw, and of random weights."),
-    "precision": (
-        "Precision",
-        "Exact is float32; fast is bfloat16, whose error is reported.",
-    ),
+    "precision": ("Precision", "Exact is float32; fast is bfloat16, whose error is reported."),
     "segmentation": ("Texts are cut into", "Auto takes what suits the texts."),
     "probe_size": (
         "Vector sample",
@@ -281,14 +273,12 @@ def _draw(name: str) -> None:
     binding = None if name in state.dropped else "query-params"
     look: dict[str, Any] = {"key": name, "help": help_text, "bind": binding}
     if name == "others":
-        known = [*public.listed("models", LISTS["model"]), f"untrained:{state.model}"]
+        known = [*public.listed(*LISTS["model"]), f"untrained:{state.model}"]
         known += state.get(name) or st.query_params.get_all(name)
         look |= {"accept_new_options": True, "max_selections": MOST_MODELS - 1}
         st.multiselect(label, list(dict.fromkeys(known)), **look)
     elif name in LISTS:
-        known = LISTS[name]
-        if name in LISTED:
-            known = public.listed(LISTED[name], known)
+        known = public.listed(*LISTS[name])
         default = known.index(str(DEFAULTS[name] or known[0]))
         linked = filter(None, [state.get(name) or st.query_params.get(name)])
         options = list(dict.fromkeys([*known, *linked]))

@@ -1,5 +1,7 @@
 """The guard of a public server, in front of a small application."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +21,8 @@ UPLOAD = "/_stcore/upload_file/session/file"
 
 SHELL = "<script>\n  window.prerenderReady = false\n</script>"
 
+Serve = Callable[..., TestClient]
+
 
 async def answer(_: Request) -> PlainTextResponse:
     return PlainTextResponse("yes")
@@ -30,20 +34,24 @@ async def stream(socket: WebSocket) -> None:
 
 
 @pytest.fixture
-def client(monkeypatch: pytest.MonkeyPatch) -> TestClient:
-    monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
-    for cache in (guard._requests, guard._uploads, guard._sessions):
-        cache.clear()
-    return client_of()
+def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
+    """A client of a new server in public mode, with limits by name."""
 
+    def serve(**limits_by_name: object) -> TestClient:
+        monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
+        for name, value in limits_by_name.items():
+            monkeypatch.setenv(f"CLSVIZ_LIMIT_{name.upper()}", str(value))
+        for counts in (guard._requests, guard._uploads, guard._sessions):
+            counts.clear()
+        routes = [
+            Route("/", answer),
+            Route("/_stcore/{path:path}", answer, methods=["GET", "PUT"]),
+            WebSocketRoute("/_stcore/stream", stream),
+        ]
+        guarded = [Middleware(guard.Guard, lambda: SHELL)]
+        return TestClient(Starlette(routes=routes, middleware=guarded))
 
-def client_of() -> TestClient:
-    routes = [
-        Route("/", answer),
-        Route("/_stcore/{path:path}", answer, methods=["GET", "PUT"]),
-        WebSocketRoute("/_stcore/stream", stream),
-    ]
-    return TestClient(Starlette(routes=routes, middleware=[Middleware(guard.Guard, lambda: SHELL)]))
+    return serve
 
 
 def is_connected(client: TestClient, **headers: str) -> bool:
@@ -56,33 +64,29 @@ def is_connected(client: TestClient, **headers: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("origin", "status"),
+    ("origin", "is_ours"),
     [
-        ("http://testserver", 200),
-        ("https://testserver", 200),
-        ("https://friend.org", 200),
-        ("https://evil.org", 403),
-        ("http://testserver.evil.org", 403),
-        ("http://testserver:81", 403),
-        ("http://evil@testserver", 403),
-        ("http://[", 403),
-        ("null", 403),
-        ("", 403),
+        ("http://testserver", True),
+        ("https://testserver", True),
+        ("https://friend.org", True),
+        ("https://evil.org", False),
+        ("http://testserver.evil.org", False),
+        ("http://testserver:81", False),
+        ("http://evil@testserver", False),
+        ("http://[", False),
+        ("null", False),
+        ("", False),
     ],
 )
-def test_pages_of_other_sites_are_refused(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch, origin: str, status: int
-) -> None:
-    monkeypatch.setenv("CLSVIZ_LIMIT_ORIGINS", "https://friend.org, https://other.org")
-    assert client.get("/", headers={"Origin": origin}).status_code == status
-    assert is_connected(client, Origin=origin) == (status == 200)
+def test_pages_of_other_sites_are_refused(serve: Serve, origin: str, is_ours: bool) -> None:
+    client = serve(origins="https://friend.org, https://other.org")
+    status = client.get("/", headers={"Origin": origin}).status_code
+    assert status == (200 if is_ours else 403)
+    assert is_connected(client, Origin=origin) == is_ours
 
 
-def test_answers_say_what_a_browser_may_do(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CLSVIZ_LIMIT_EMBEDDERS", "https://huggingface.co")
-    headers = client_of().get("/").headers
+def test_answers_say_what_a_browser_may_do(serve: Serve) -> None:
+    headers = serve(embedders="https://huggingface.co").get("/").headers
     assert headers["x-content-type-options"] == "nosniff"
     policy = headers["content-security-policy"]
     # openssl dgst -sha256 -binary | base64
@@ -91,34 +95,28 @@ def test_answers_say_what_a_browser_may_do(
     assert policy.endswith("frame-ancestors 'self' https://huggingface.co")
 
 
-@pytest.mark.parametrize("path", ["metrics", "agent/interact", "agent/openapi.json"])
-def test_what_is_not_for_visitors_is_closed(client: TestClient, path: str) -> None:
-    assert client.get(f"/_stcore/{path}").status_code == 404
+def test_what_is_not_for_visitors_is_closed(serve: Serve) -> None:
+    for path in ("metrics", "agent/interact", "agent/openapi.json"):
+        assert serve().get(f"/_stcore/{path}").status_code == 404
 
 
 @pytest.mark.parametrize(
-    ("length", "status"),
-    [("10", 200), ("1000000", 200), ("2000000", 413), ("-1", 411), ("1e3", 411), ("9" * 5000, 411)],
-    ids=lambda value: str(value)[:9],
+    ("lengths", "statuses"),
+    [
+        (["10", "1000000", "2000000", "-1", "1e3", "9" * 5000], [200, 200, 413, 411, 411, 411]),
+        (["1000000"] * 12, [200] * 10 + [413] * 2),
+    ],
 )
-def test_an_upload_is_at_most_as_large(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch, length: str, status: int
+def test_uploads_are_at_most_as_large(
+    serve: Serve, lengths: list[str], statuses: list[int]
 ) -> None:
-    monkeypatch.setenv("CLSVIZ_LIMIT_UPLOAD_BYTES", "1000000")
-    headers = {"Content-Length": length}
-    assert client.put(UPLOAD, headers=headers).status_code == status
+    client = serve(upload_bytes=1_000_000)
+    answers = [client.put(UPLOAD, headers={"Content-Length": length}) for length in lengths]
+    assert [answer.status_code for answer in answers] == statuses
 
 
-def test_a_session_uploads_ten_large_files(client: TestClient) -> None:
-    headers = {"Content-Length": str(limits.LIMITS["upload_bytes"])}
-    statuses = [client.put(UPLOAD, headers=headers).status_code for _ in range(12)]
-    assert statuses == [200] * 10 + [413] * 2
-
-
-def test_a_full_server_takes_no_more_sessions(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CLSVIZ_LIMIT_SESSIONS", "2")
+def test_a_full_server_takes_no_more_sessions(serve: Serve) -> None:
+    client = serve(sessions=2)
     with client.websocket_connect("/_stcore/stream"):
         assert is_connected(client)
         with client.websocket_connect("/_stcore/stream"):
@@ -128,40 +126,35 @@ def test_a_full_server_takes_no_more_sessions(
     assert not guard._sessions
 
 
+@pytest.mark.parametrize(("proxies", "last"), [(0, 200), (1, 429)])
 def test_addresses_are_limited_behind_proxies_alone(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, proxies: int, last: int
 ) -> None:
-    monkeypatch.setenv("CLSVIZ_LIMIT_REQUESTS", "2")
-    monkeypatch.setenv("CLSVIZ_LIMIT_ADDRESS_SESSIONS", "1")
+    client = serve(requests=2, address_sessions=1, proxies=proxies)
     monkeypatch.setattr("time.time", lambda: 0.0)
     forged = [{"X-Forwarded-For": f"{n}.1.1.1, 9.9.9.9"} for n in range(4)]
-    assert [client.get("/", headers=one).status_code for one in forged] == [200] * 4
-    monkeypatch.setenv("CLSVIZ_LIMIT_PROXIES", "1")
-    assert [client.get("/", headers=one).status_code for one in forged] == [200, 200, 429, 429]
-    other = {"X-Forwarded-For": "9.9.9.9, 8.8.8.8"}
-    with client.websocket_connect("/_stcore/stream", headers=other):
-        assert not is_connected(client, **other)
-        assert is_connected(client, **{"X-Forwarded-For": "7.7.7.7"})
+    statuses = [client.get("/", headers=headers).status_code for headers in forged]
+    assert statuses == [200, 200, last, last]
+    one, other = ({"X-Forwarded-For": f"9.9.9.9, {n}.8.8.8"} for n in (8, 7))
+    with client.websocket_connect("/_stcore/stream", headers=one):
+        assert is_connected(client, **one) == (proxies == 0)
+        assert is_connected(client, **other)
 
 
 @given(st.lists(st.text("0123456789.:, \t", max_size=20), max_size=4), st.integers(0, 3))
 def test_the_address_is_the_nth_from_the_right(entries: list[str], n_proxies: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLSVIZ_LIMIT_PROXIES", str(n_proxies))
-        address = guard.address_of(
-            Headers(raw=[(b"x-forwarded-for", entry.encode()) for entry in entries])
-        )
+        raw = [(b"x-forwarded-for", entry.encode()) for entry in entries]
+        address = guard.address_of(Headers(raw=raw))
     parts = [part.strip() for entry in entries or [""] for part in entry.split(",")]
-    expected = parts[len(parts) - n_proxies] if 0 < n_proxies <= len(parts) else ""
-    assert address == expected
+    assert address == (parts[len(parts) - n_proxies] if 0 < n_proxies <= len(parts) else "")
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_a_foreign_page_is_one_whose_origin_is_not_the_host(origin: str, host: str) -> None:
-    raw = [(b"origin", origin.encode()), (b"host", host.encode())]
-    own = [(b"origin", b"https://a.b:1"), (b"host", b"A.b:1")]
-    assert guard.is_foreign(Headers(raw=raw))
-    assert not guard.is_foreign(Headers(raw=own))
+    assert guard.is_foreign(Headers(raw=[(b"origin", origin.encode()), (b"host", host.encode())]))
+    assert not guard.is_foreign(Headers({"origin": "https://a.b:1", "host": "A.b:1"}))
 
 
 @pytest.mark.parametrize(
