@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.errors import Undefined
-from clsviz.experiment import Experiment, Pooling
+from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured, Prepared, measure
 from clsviz.jobs.worker import Runner
@@ -42,17 +42,6 @@ class Indexed:
     truncated: NDArray[np.bool_]
     means: tuple[Floats32, ...] = ()
     seconds: float = 0.0
-
-    @classmethod
-    def of(cls, texts: Measured, queries: Measured, pooling: Pooling) -> Self:
-        """From measured texts and queries; raises SettingError where the model lacks the vector."""
-        norms, asking = texts.norms, queries.norms
-        assert isinstance(norms, Last)  # both are of the kind last
-        assert isinstance(asking, Last)
-        means = () if pooling == "mean" else (norms.of("mean"), asking.of("mean"))
-        seconds = texts.seconds + queries.seconds
-        own = norms.of(pooling), asking.of(pooling)
-        return cls(*own, norms.n_tokens, norms.truncated, means, seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,14 +153,20 @@ def run(
     if rankings is not None:
         job.result = replace(rankings, seconds=0.0)
         return
-    parts: list[Job[Measured]] = [Job() for _ in searches.samples]
-    for part, sample in zip(parts, searches.samples, strict=True):
+    measured: list[Measured] = []
+    for sample in searches.samples:
+        part: Job[Measured] = Job()
         for _ in measure(part, Prepared(weights, sample), experiment, "last", chunks, runner):
             job.show(part.done, part.total, part.unit)
             yield
-    texts, queries = (part.result for part in parts)
-    assert texts  # both have taken their last step
-    assert queries
-    indexed = Indexed.of(texts, queries, experiment.pooling)
+        assert part.result  # it has taken its last step
+        measured.append(part.result)
+    pooling, seconds = experiment.pooling, sum(one.seconds for one in measured)
+    texts, queries = (one.norms for one in measured)
+    assert isinstance(texts, Last)  # both are of the kind last
+    assert isinstance(queries, Last)
+    means = () if pooling == "mean" else (texts.of("mean"), queries.of("mean"))
+    vectors = texts.of(pooling), queries.of(pooling)
+    indexed = Indexed(*vectors, texts.n_tokens, texts.truncated, means, seconds)
     compute = partial(rank_all, searches, indexed, experiment.seed, power)
     job.result = store.get(key, Rankings, compute)

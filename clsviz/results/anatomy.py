@@ -14,7 +14,7 @@ from clsviz.experiment import Experiment, Precision
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.worker import Runner
 from clsviz.results.numbers import counted, number
-from clsviz.results.result import Fact, Result, first
+from clsviz.results.result import Fact, Result
 from clsviz.sources import models
 from clsviz.sources.models import Weights
 from clsviz.store.results import Results
@@ -137,34 +137,23 @@ def hidden_state(parts: Anatomy, layer: int | None, label: str) -> str:
     return f"[{', '.join(f'{value:.7g}' for value in parts.states[layer].tolist())}]"
 
 
-def pooler_title(parts: Anatomy) -> str:
-    """The pooler's output in a sentence."""
-    before, after = (float(np.linalg.norm(v)) for v in (parts.states[-1], parts.pooled))
-    change = f"takes the norm from {number(before)} to {number(after)}"
-    return first(
-        (not len(parts.pooled), "This model has no pooler"),
-        (not len(parts.by_hand), f"The pooler {change}"),
-        (True, f"The pooler is tanh(W·[CLS] + b), and {change}"),
-    )
-
-
-def pooler_text(parts: Anatomy) -> str:
-    """The pooler's output beside the one that NumPy computes of [CLS]."""
+def pooler(parts: Anatomy) -> tuple[str, str]:
+    """The pooler in a sentence, and its output beside the one that NumPy computes of [CLS]."""
     if not len(parts.pooled):
-        return "Some models come without one, and others lose it when they are fine-tuned."
-    begin = (
-        f"[CLS] after the last layer begins {_numbers(parts.states[-1])}; the pooler’s output"
-        f" begins {_numbers(parts.pooled)}."
-    )
+        reason = "Some models come without one, and others lose it when they are fine-tuned."
+        return "This model has no pooler", reason
+    before, after = (number(float(np.linalg.norm(v))) for v in (parts.states[-1], parts.pooled))
+    change = f"takes the norm from {before} to {after}"
+    begin = f"[CLS] after the last layer begins {_numbers(parts.states[-1])}; the pooler’s output"
+    begin += f" begins {_numbers(parts.pooled)}."
     if not len(parts.by_hand):
-        return f"{begin} This pooler is built otherwise than BERT’s."
+        return f"The pooler {change}", f"{begin} This pooler is built otherwise than BERT’s."
     difference = float(np.abs(parts.pooled - parts.by_hand).max())
-    if difference > ROUNDING:
-        return f"{begin} NumPy’s tanh(W·[CLS] + b) differs by up to {number(difference)}."
-    return (
-        f"{begin} NumPy’s tanh(W·[CLS] + b) is the same up to rounding, {number(difference)}: it"
-        " takes [CLS] alone, so pooler(last_hidden_state[:, :1]) is pooler_output."
-    )
+    formula, comparison = "tanh(W·[CLS] + b)", f"differs by up to {number(difference)}"
+    if difference <= ROUNDING:
+        comparison = f"is the same up to rounding, {number(difference)}: it takes [CLS] alone, so"
+        comparison += " pooler(last_hidden_state[:, :1]) is pooler_output"
+    return f"The pooler is {formula}, and {change}", f"{begin} NumPy’s {formula} {comparison}."
 
 
 def answers(parts: Anatomy, weights: Weights) -> list[tuple[str, str]]:

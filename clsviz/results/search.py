@@ -17,16 +17,8 @@ from clsviz.results.numbers import percent, times
 from clsviz.results.result import Fact, Result, first
 from clsviz.sources.models import Weights
 from clsviz.sources.searches import Searches
-from clsviz.statistics.exposure import (
-    FAIR,
-    FIFTHS,
-    STANDING,
-    Evaluation,
-    Ranking,
-    mean_interval,
-)
+from clsviz.statistics.exposure import FAIR, FIFTHS, STANDING, Evaluation, Ranking
 from clsviz.statistics.fixes import FORMULAS, Advice, advise, folds_of
-from clsviz.statistics.intervals import Interval
 from clsviz.statistics.ranking import N_PLACES, Relevance
 
 if TYPE_CHECKING:
@@ -115,8 +107,8 @@ def check(experiment: Experiment, search: Search) -> None:
 class Answer:
     """The numbers of a search test by one similarity.
 
-    own, other, words: by the similarity, by the other one, by BM25. fixes: by name, with the
-    difference of recall and its interval.
+    own, other, words: by the similarity, by the other one, by BM25. fixes: by name, each with its
+    effect on all searches. advice: by half of them.
     """
 
     similarity: Similarity
@@ -124,7 +116,7 @@ class Answer:
     own: Ranking
     other: Ranking
     words: Ranking
-    fixes: Mapping[str, tuple[Ranking, float, Interval]]
+    fixes: Mapping[str, tuple[Ranking, Advice]]
     advice: Advice | None
 
 
@@ -140,11 +132,9 @@ def answer(searches: Searches, rankings: Rankings, similarity: Similarity, seed:
     }
     own, other = ways.pop(similarity), ways.pop(OTHER[similarity])
     fixed = {"normalized": other, **ways} if similarity == "dot" else ways
-    fixes = {}
-    for fix, ranking in fixed.items():
-        gain = ranking.recalls - own.recalls
-        fixes[fix] = ranking, float(gain.mean()), mean_interval(gain, evaluation.draws)
-    advice = advise(own, fixed, folds_of(len(searches.right), seed), seed)
+    n, of_all = len(searches.right), (np.ones(len(searches.right), np.bool_), evaluation.draws)
+    fixes = {fix: (one, Advice.of(fix, own, one, *of_all)) for fix, one in fixed.items()}
+    advice = advise(own, fixed, folds_of(n, seed), seed)
     return Answer(similarity, evaluation.relevance, own, other, words, fixes, advice)
 
 
@@ -264,11 +254,11 @@ def _details(searches: Searches, rankings: Rankings, answers: Answer) -> dict[st
         "fixes": {
             name: {
                 "recall_at_10": ranking.recall,
-                "difference": difference,
-                "interval": interval,
+                "difference": effect.gain,
+                "interval": effect.interval,
                 "exposure": ranking.exposure,
             }
-            for name, (ranking, difference, interval) in answers.fixes.items()
+            for name, (ranking, effect) in answers.fixes.items()
         },
         "advised_fix": fix,
         "correction": correction,

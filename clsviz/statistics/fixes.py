@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 from numpy.polynomial.polynomial import polyfit, polyval
@@ -137,6 +137,17 @@ class Advice:
     interval: Interval
     makes_fair: bool
 
+    @classmethod
+    def of(
+        cls, fix: str, own: Ranking, fixed: Ranking, some: NDArray[np.bool_], samples: Floats32
+    ) -> Self:
+        """From the rankings without and with it; samples: of `draws`, of these searches."""
+        before, after, exposure = own.recalls[some], fixed.recalls[some], fixed.exposures(some)
+        is_fair = np.isnan(exposure) | (exposure >= FAIR[0]) & (exposure <= FAIR[1])
+        interval = mean_interval(after - before, samples)
+        makes_fair = own.bends and bool(is_fair.all())
+        return cls(fix, float(before.mean()), float(after.mean()), interval, makes_fair)
+
     @property
     def gain(self) -> float:
         """The recall that the fix adds."""
@@ -156,26 +167,16 @@ def advise(
     Where a fifth stands out, a fix that makes all exposures fair is worth as much, and one that
     does so at a cost is better than none.
     """
-
-    def on(half: NDArray[np.bool_]) -> dict[str, Advice]:
-        samples = draws(int(half.sum()), seed)
-        before, advice = own.recalls[half], {}
-        for fix, ranking in fixed.items():
-            after, exposure = ranking.recalls[half], ranking.exposures(half)
-            is_fair = np.isnan(exposure) | (exposure >= FAIR[0]) & (exposure <= FAIR[1])
-            interval = mean_interval(after - before, samples)
-            means = float(before.mean()), float(after.mean())
-            advice[fix] = Advice(fix, *means, interval, own.bends and bool(is_fair.all()))
-        return advice
-
-    chosen, reported = on(folds == 0), on(folds == 1)
-    by_gain = sorted(chosen, key=lambda fix: -chosen[fix].gain)
-    worthwhile = [
-        fix
-        for fix in by_gain
-        if not chosen[fix].is_at_a_cost
-        and (chosen[fix].gain >= WORTHWHILE or chosen[fix].makes_fair)
-    ]
-    fair = [fix for fix in by_gain if chosen[fix].makes_fair and reported[fix].makes_fair]
-    candidates = [fix for fix in worthwhile[:1] if not reported[fix].is_at_a_cost] + fair
-    return reported[candidates[0]] if candidates else None
+    halves = [(folds == fold, draws(int((folds == fold).sum()), seed)) for fold in (0, 1)]
+    chosen, reported = (
+        {fix: Advice.of(fix, own, ranking, *half) for fix, ranking in fixed.items()}
+        for half in halves
+    )
+    by_gain = sorted(chosen.values(), key=lambda advice: -advice.gain)
+    for best in by_gain:
+        if not best.is_at_a_cost and (best.gain >= WORTHWHILE or best.makes_fair):
+            if not reported[best.fix].is_at_a_cost:
+                return reported[best.fix]
+            break
+    fair = (reported[one.fix] for one in by_gain if one.makes_fair)
+    return next((advice for advice in fair if advice.makes_fair), None)

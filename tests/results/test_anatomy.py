@@ -19,7 +19,7 @@ from clsviz.results.anatomy import (
     dissect,
     dissected,
     hidden_state,
-    pooler_text,
+    pooler,
     verdict_of,
 )
 from clsviz.sources import models
@@ -74,7 +74,7 @@ def test_answers_name_the_numbers_of_this_model(parts: Anatomy, tiny_weights: We
     reasons = " ".join(reason for _, reason in answers(parts, tiny_weights))
     assert "row 2 of the word embeddings" in reasons
     assert f"begins {parts.cls_input[0]:.4f}".replace("-", "−") in reasons
-    assert "the same up to rounding" in pooler_text(parts)
+    assert "the same up to rounding" in pooler(parts)[1]
 
 
 @pytest.mark.slow

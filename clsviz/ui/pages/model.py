@@ -16,8 +16,7 @@ from clsviz.results.anatomy import (
     dissect,
     find,
     hidden_state,
-    pooler_text,
-    pooler_title,
+    pooler,
 )
 from clsviz.sources.models import Weights
 from clsviz.ui import chart, layout, progress, share, typed
@@ -78,8 +77,9 @@ for title, reason in answers(parts, weights):
     with st.expander(layout.escape(title)):
         st.markdown(layout.escape(reason))
 st.markdown("**The model in parts**")
-with st.expander(layout.escape(pooler_title(parts))):
-    st.markdown(layout.escape(pooler_text(parts)))
+title, reason = pooler(parts)
+with st.expander(layout.escape(title)):
+    st.markdown(layout.escape(reason))
 with st.expander(f"The hidden state of \\[CLS\\] after layer {layer}, to copy"):
     st.code(numbers, language=None, wrap_lines=True)
     st.caption("“Layer” in the sidebar chooses another.")
