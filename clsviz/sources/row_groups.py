@@ -3,10 +3,12 @@
 A row group is the part of a Parquet file of which one column can be read alone.
 """
 
+import contextlib
+import multiprocessing
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from multiprocessing.pool import ThreadPool
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -200,17 +202,16 @@ class Files:
             except (pa.ArrowException, UnicodeDecodeError, OSError):
                 return None
 
-        repository = self._repository
-        pool = ThreadPoolExecutor(THREADS)
-        try:
-            futures = [pool.submit(attempt, item) for item in items]
-            with hub.asking(repository.name, "dataset", repository.commit, self._limits.patience):
-                pending = set(futures)
-                while pending:
-                    done, pending = wait(pending, POLL_SECONDS, FIRST_EXCEPTION)
-                    self._progress(len(items) - len(pending), len(items), unit)
-                    for future in done:
-                        future.result()
-                return [future.result() for future in futures]
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        name, commit, patience = (
+            self._repository.name,
+            self._repository.commit,
+            self._limits.patience,
+        )
+        values: list[Any] = []
+        with ThreadPool(THREADS) as pool, hub.asking(name, "dataset", commit, patience):
+            results = pool.imap(attempt, items)
+            while len(values) < len(items):
+                self._progress(len(values), len(items), unit)  # which may cancel
+                with contextlib.suppress(multiprocessing.TimeoutError):
+                    values.append(results.next(POLL_SECONDS))
+        return values
