@@ -8,6 +8,7 @@ import multiprocessing
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.pool import ThreadPool
 from typing import Any, Final, NamedTuple
 
@@ -141,6 +142,8 @@ class Files:
         timeout = aiohttp.ClientTimeout(sock_connect=min(patience, 4.0), sock_read=patience)
         session = {"headers": build_hf_headers(), "trust_env": True, "timeout": timeout}
         self._system = fsspec.filesystem("http", skip_instance_cache=True, client_kwargs=session)
+        commit = repository.commit
+        self._asking = partial(hub.asking, repository.name, "dataset", commit, patience)
         self._repository, self._progress, self._limits = repository, progress, limits
         self._footers: dict[str, pq.FileMetaData] = {}
 
@@ -202,13 +205,8 @@ class Files:
             except (pa.ArrowException, UnicodeDecodeError, OSError):
                 return None
 
-        name, commit, patience = (
-            self._repository.name,
-            self._repository.commit,
-            self._limits.patience,
-        )
         values: list[Any] = []
-        with ThreadPool(THREADS) as pool, hub.asking(name, "dataset", commit, patience):
+        with ThreadPool(THREADS) as pool, self._asking():
             results = pool.imap(attempt, items)
             while len(values) < len(items):
                 self._progress(len(values), len(items), unit)  # which may cancel
