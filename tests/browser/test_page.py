@@ -1,20 +1,32 @@
 """The page in a browser: what only a browser does."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser.conftest import Visit, violations
+from browser.conftest import Visit, serve, violations
 from playwright.sync_api import Locator, Page, expect
+
+from clsviz import web
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 LINK = "?sample_size=500"
 
+VERDICTS = {
+    "": "accounts for|nearly constant",
+    "where_length_lives": "Yes, but it fades",
+    "search": "by dot product|by cosine",
+    "compare": "more often than",
+    "sentence": "tops",
+    "model": "6 layers",
+}
 
-def ready(page: Page) -> Locator:
-    """Wait for the answer and its picture; returns the picture."""
-    expect(numbers(page)).to_be_visible()
+
+def ready(page: Page, path: str = "") -> Locator:
+    """Wait for the answer of a page and its picture; returns the picture."""
+    expect(page.get_by_role("heading", level=3)).to_contain_text(re.compile(VERDICTS[path]))
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     expect(page.get_by_role("progressbar")).to_have_count(0)
     return page.get_by_role("figure").first
@@ -24,12 +36,12 @@ def numbers(page: Page) -> Locator:
     return page.get_by_text(re.compile("^R² .* sentences$"))
 
 
-def place(picture: Locator, n: int) -> tuple[str, float, float]:
-    """The sentence of the first point after n without neighbours, and where it is in the window."""
+def place(picture: Locator, name: str = "sentences", n: int = 0) -> tuple[str, float, float]:
+    """The label of the first point of a trace from n without neighbours, and where it is."""
     return tuple(
         picture.evaluate(
-            """(plot, n) => {
-              const { x, y, text } = plot.data.find(({ name }) => name === "sentences")
+            """(plot, [trace, n]) => {
+              const { x, y, text } = plot.data.find(({ name }) => name === trace)
               const area = plot.querySelector(".nsewdrag").getBoundingClientRect()
               const share = (value, [low, high]) => (value - low) / (high - low)
               const places = Array.from(x, (_, i) => [
@@ -37,11 +49,11 @@ def place(picture: Locator, n: int) -> tuple[str, float, float]:
                 area.bottom - share(y[i], plot.layout.yaxis.range) * area.height,
               ])
               const isAlone = ([a, b], i) =>
-                places.every(([c, d], j) => i === j || Math.hypot(a - c, b - d) > 15)
+                places.every(([c, d], j) => i === j || !(Math.hypot(a - c, b - d) < 15))
               const i = places.findIndex((place, i) => i >= n && isAlone(place, i))
               return [text[i].split("<br>")[0], ...places[i]]
             }""",
-            n,
+            [name, n],
         )
     )
 
@@ -54,7 +66,7 @@ def type_sentence(page: Page, text: str) -> None:
 
 def test_hover_shows_the_sentence_and_survives_a_redraw(visit: Visit) -> None:
     page = visit(LINK)
-    text, x, y = place(ready(page), 0)
+    text, x, y = place(ready(page))
     page.mouse.move(x, y)
     label = page.locator(".hoverlayer .hovertext")
     expect(label).to_contain_text(text)
@@ -77,7 +89,7 @@ def test_nothing_in_a_sentence_comes_to_life(visit: Visit) -> None:
 
 def test_a_click_picks_a_sentence_into_a_table(visit: Visit) -> None:
     page = visit(LINK)
-    text, x, y = place(ready(page), 50)
+    text, x, y = place(ready(page), n=50)
     page.mouse.click(x, y)
     cell = page.get_by_test_id("glide-cell-0-0")
     expect(cell).to_contain_text(text)
@@ -85,7 +97,7 @@ def test_a_click_picks_a_sentence_into_a_table(visit: Visit) -> None:
     expect(cell).to_have_count(0)
 
 
-def test_a_click_on_a_bar_takes_its_layer(visit: Visit) -> None:
+def test_a_click_on_a_bar_or_a_point_takes_its_layer(visit: Visit) -> None:
     page = visit(LINK)
     ready(page)
     strip = page.get_by_role("figure").nth(1)
@@ -95,6 +107,49 @@ def test_a_click_on_a_bar_takes_its_layer(visit: Visit) -> None:
     page.mouse.click(bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2)
     expect(page.get_by_role("heading", level=2)).to_contain_text("after layer 1")
     expect(page).to_have_url(re.compile("layer=1"))
+    page.get_by_role("link", name="Where length lives").click()
+    _, x, y = place(ready(page, "where_length_lives"), "[CLS] vector", n=2)
+    page.mouse.click(x, y)
+    expect(page.get_by_text("[CLS] after layer 2: R²")).to_be_visible()
+    expect(page).to_have_url(re.compile("layer=2"))
+
+
+def test_settings_survive_changes_of_page(visit: Visit) -> None:
+    page = visit("search?similarity=dot&layer=3&others=untrained:minilm")
+    ready(page, "search")
+    expect(page.get_by_text("Sample size")).to_be_hidden()
+    for name, question in {
+        "Where length lives": "Where can length be read",
+        "Norm vs length": "after layer 3",
+        "Then where is it?": "Where can length be read",
+        "Does it matter?": "found more often",
+    }.items():
+        page.get_by_role("link", name=name).click()
+        expect(page.get_by_role("heading", level=2)).to_contain_text(question)
+        for setting in ("similarity=dot", "layer=3", "others=untrained"):
+            expect(page).to_have_url(re.compile(setting))
+    ready(page, "search")
+
+
+def test_a_sentence_goes_along_into_the_model_and_back(visit: Visit) -> None:
+    page = visit(f"sentence{LINK}")
+    question = page.get_by_role("heading", level=2)
+    expect(question).to_contain_text("Sinan loves a beautiful day")
+    box = page.get_by_label("Your own sentences")
+    box.fill("A cat sings.")
+    page.keyboard.press("Control+Enter")
+    expect(question).to_contain_text("A cat sings.")
+    labels = page.locator(".js-plotly-plot .annotation-text")
+    expect(labels.filter(has_text="sings.")).to_have_count(2)  # the star and the last word
+    page.get_by_text("How does it do that?").click()
+    expect(page).to_have_url(re.compile("/model"))
+    expect(page.get_by_text("The way of [CLS] in “A cat sings.”")).to_be_visible()
+    expect(page.get_by_text("11.9 M")).to_be_visible()
+    page.get_by_text("Try another").click()
+    expect(box).to_have_value("A cat sings.")
+    box.fill("")
+    page.keyboard.press("Control+Enter")
+    expect(question).to_contain_text("Sinan loves a beautiful day")
 
 
 def test_a_link_shows_the_same_to_another(visit: Visit) -> None:
@@ -114,7 +169,7 @@ def test_a_link_shows_the_same_to_another(visit: Visit) -> None:
 def test_a_finger_scrolls_the_page_and_a_tap_shows_a_sentence(visit: Visit) -> None:
     page = visit(LINK, size="phone")
     picture = ready(page)
-    text, x, y = place(picture, 0)
+    text, x, y = place(picture)
     page.touchscreen.tap(x, y)
     expect(page.locator(".hoverlayer .hovertext")).to_contain_text(text[:10])
     session = page.context.new_cdp_session(page)
@@ -126,13 +181,27 @@ def test_a_finger_scrolls_the_page_and_a_tap_shows_a_sentence(visit: Visit) -> N
     assert page.get_by_test_id("stMain").evaluate("main => main.scrollTop") > 200
 
 
-@pytest.mark.parametrize("size", ["wide", "phone"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_everybody_can_use_the_page(visit: Visit, scheme: str, size: str) -> None:
-    page = visit(f"{LINK}&colour=red", size=size, scheme=scheme)
-    ready(page)
-    page.get_by_text("The original experiment").click()
-    expect(page.get_by_text("A blog post of 2021")).to_be_visible()
+@pytest.mark.parametrize(
+    ("path", "size", "scheme"),
+    [
+        ("", "wide", "light"),
+        ("", "wide", "dark"),
+        ("", "phone", "light"),
+        ("", "phone", "dark"),
+        ("where_length_lives", "wide", "light"),
+        ("search", "wide", "dark"),
+        ("compare", "phone", "light"),
+        ("sentence", "wide", "light"),
+        ("sentence", "phone", "dark"),
+        ("model", "phone", "dark"),
+    ],
+)
+def test_everybody_can_use_the_page(visit: Visit, path: str, size: str, scheme: str) -> None:
+    page = visit(f"{path}?similarity=dot&colour=red&text=A+cat+sings.", size, scheme)
+    ready(page, path)
+    for box in page.get_by_test_id("stMain").locator("summary").all():
+        box.click()
+    expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
     assert violations(page) == []
 
 
@@ -149,3 +218,23 @@ def test_a_file_says_how_it_was_read(visit: Visit, tmp_path: Path) -> None:
     expect(page.get_by_text("column title · ")).to_be_visible()
     page.get_by_role("button", name="Dismiss").click()
     expect(page.get_by_text("How own.csv was read")).to_have_count(0)
+
+
+@pytest.fixture(scope="module")
+def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    yield from serve(tmp_path_factory.mktemp("public"), {"CLSVIZ_PUBLIC": "1"})
+
+
+@pytest.mark.parametrize("name", web.PAGES)
+def test_the_policy_of_a_public_server_allows_what_a_page_does(
+    visit: Visit, public: str, name: str
+) -> None:
+    page = visit(name * (name != web.FIRST_PAGE), server=public)
+    messages: list[str] = []
+    page.on("console", lambda message: messages.append(message.text))
+    page.reload()
+    expect(page.get_by_role("figure").first.locator("svg").first).to_be_visible()
+    assert [text for text in messages if "Content Security Policy" in text] == []
+    expect(page.get_by_text("WebGL is not supported")).to_have_count(0)
+    expect(page.locator("#first-words")).to_have_count(0)
+    expect(page.get_by_role("heading", level=2).first).to_have_text(web.cards()[name]["question"])
