@@ -1,5 +1,6 @@
 """Corpora: names, files and texts in memory become tables of sentences."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -9,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,8 +19,11 @@ import pyarrow.parquet as pq
 from clsviz.errors import CorpusError, SettingError, quote
 from clsviz.experiment import Experiment
 from clsviz.progress import Progress, silent
-from clsviz.sources import copies, hub, in_memory, sentences, tables, text_files, uploads
+from clsviz.sources import copies, hub, sentences, tables, text_files, uploads
 from clsviz.sources.text_files import TextFile
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SHIPPED: Final = {"python-docs": "Python docstrings", "python-api": "Python docstrings with titles"}
 """Labels of the corpora that come with the program."""
@@ -204,7 +208,7 @@ def from_texts(texts: Any, experiment: Experiment, names: Sequence[str] = ()) ->
     the position. names: as of `open_corpus`. Raises CorpusError where they are no texts.
     """
     _refuse(experiment, "configuration", "encoding")
-    table, index = in_memory.table_of(texts, experiment.split)
+    table, index = _table_of(texts, experiment.split)
     reading, extras = _plan(tables.survey([table]), "your texts", experiment, names)
     columns = {name: table[name] for name in table.column_names} | {INDEX: index}
     extras = [INDEX, *(name for name in extras if name != INDEX)]
@@ -215,6 +219,77 @@ def from_texts(texts: Any, experiment: Experiment, names: Sequence[str] = ()) ->
     digest = copies.fingerprint(pieces)
     reading = _counted(reading, doubts)
     return Corpus(f"texts-{digest[:8]}", "your texts", digest, pieces, reading)
+
+
+def _table_of(texts: Any, split: str = "") -> tuple[pa.Table, pa.Array]:
+    """The columns of texts as strings, and their index; texts alone have a column without a name.
+
+    split: of a DatasetDict. Raises CorpusError where the texts are none, SettingError where they
+    lack the split.
+    """
+    parts = list(texts.values()) if isinstance(texts, Mapping) else []
+    if parts and all(hasattr(part, "features") for part in parts):  # a DatasetDict
+        choice = f"Set split to {' or '.join(map(quote, texts))}."
+        if split and split not in texts:
+            raise SettingError(f"The texts have no split {quote(split)}.", choice)
+        if not split and len(parts) > 1:
+            raise CorpusError(f"The texts have {len(parts)} splits.", choice)
+        texts = texts[split] if split else parts[0]
+    elif split:
+        raise SettingError(f"split is {quote(split)}, and the texts have none.", "Leave it out.")
+    frame = _frame(texts)
+    columns = {str(name): _strings(str(name), values) for name, values in frame.items()}
+    try:
+        index = pa.array(frame.index.tolist())
+    except pa.ArrowException:  # labels of several types
+        index = pa.array(map(str, frame.index), pa.string())
+    return pa.table(columns), index
+
+
+def _frame(texts: Any) -> "pd.DataFrame":
+    import pandas as pd
+
+    if features := getattr(texts, "features", None):  # of datasets, whose pictures stay unread
+        names = [name for name, kind in features.items() if not hasattr(kind, "decode_example")]
+        texts = texts.select_columns(names)
+    if hasattr(texts, "to_pandas"):
+        texts = texts.to_pandas()
+    if isinstance(texts, pd.DataFrame):
+        return texts
+    if isinstance(texts, pd.Series):
+        return texts.to_frame("")
+    if isinstance(texts, Mapping):
+        columns: Any = {name: _values(column) for name, column in texts.items()}
+        if len({len(values) for values in columns.values()}) > 1:
+            raise CorpusError("The columns of texts have different lengths.", "Give one of them.")
+    else:
+        rows = _values(texts)
+        columns = rows if rows and all(isinstance(row, Mapping) for row in rows) else {"": rows}
+    return pd.DataFrame(columns, dtype=object)
+
+
+def _values(texts: Any) -> list[Any]:
+    """Texts in a list; raises CorpusError where they are a single value."""
+    if not isinstance(texts, str | bytes | Mapping):
+        with contextlib.suppress(TypeError):
+            return list(texts)
+    reason = f"{quote(texts)} is a single value, of type {type(texts).__name__}."
+    raise CorpusError(reason, "Give a list of strings.")
+
+
+def _strings(name: str, column: "pd.Series[Any]") -> pa.Array:
+    """A column as large_string if it holds texts, else as string; texts alone must be texts."""
+    values = column.astype(object).where(column.notna(), None).tolist()
+    others = [at for at, value in enumerate(values) if not isinstance(value, str | None)]
+    if others and not name:
+        place, kind = f"Text {others[0]:,}, from 0,", type(values[others[0]]).__name__
+        reason = f"{place} is {quote(values[others[0]])}, of type {kind}."
+        raise CorpusError(reason, "Give strings.")
+    texts = [value if value is None else str(value) for value in values]
+    try:
+        return pa.array(texts, pa.string() if others else pa.large_string())
+    except UnicodeEncodeError as error:
+        raise tables.half_character(f"Text {texts.index(error.object):,}, from 0,", error) from None
 
 
 def _plan(
@@ -244,18 +319,16 @@ def _plan(
     short = [key for key in columns if columns[key].longest <= LONGEST_VALUE][:MOST_EXTRAS]
     named = [key for key in columns if {key, key.strip().casefold()} & set(names)]
     extras = [key for key in (named if names else short) if key not in (column, "sentence")]
+    caveats = []
+    if text and text.is_guess:
+        guess = f"The encoding {text.encoding} is a guess"
+        caveats.append(f"{guess}: set another one if letters look wrong.")
+    if others and not experiment.column:
+        choice = " or ".join(map(quote, others[:3]))
+        guess = f"The column {quote(column)} is a guess"
+        caveats.append(f"{guess}: set column to {choice} for other texts.")
     encoding = text.encoding if text else ""
-    choice = " or ".join(map(quote, others[:3]))
-    guesses = {
-        f"The encoding {encoding} is a guess: set another one if letters look wrong.": (
-            text and text.is_guess
-        ),
-        f"The column {quote(column)} is a guess: set column to {choice} for other texts.": (
-            others and not experiment.column
-        ),
-    }
-    caveats = tuple(caveat for caveat, is_guess in guesses.items() if is_guess)
-    return Reading(column, encoding, how, 0, others, caveats), extras
+    return Reading(column, encoding, how, 0, others, tuple(caveats)), extras
 
 
 def _counted(reading: Reading, doubts: Mapping[str, int]) -> Reading:

@@ -5,7 +5,7 @@ import json
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import accumulate
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from clsviz.errors import CorpusError, SettingError, Undefined, quote
 from clsviz.experiment import Experiment
 from clsviz.progress import Progress, silent
-from clsviz.sources import copies, corpora, sampling, sentences, tables
+from clsviz.sources import copies, corpora, sentences, tables
 from clsviz.sources.corpora import Corpus
 from clsviz.sources.sampling import Sample
 
@@ -45,9 +45,6 @@ ID: Final = "id"
 
 NUMBER: Final = re.compile(r"[+-]?\d+(\.0*)?|\d(\.\d+)?e\+\d\d")
 """A number that may be whole, as tables write it."""
-
-Query = tuple[str, Iterable[int]]
-"""A query, and the places of the texts that are right for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,13 +117,9 @@ def find(
     uncut = replace(experiment, segmentation="lines")
     if texts is not None:
         corpus = corpora.from_texts(texts, uncut, names)
-    elif is_on_hub:
-        if experiment.sample_size == "all":
-            uncut = replace(uncut, sample_size=MOST_TEXTS)
-        sample = sampling.draw(uncut, root, progress)
-        corpus = replace(sample.corpus, table=sample.rows())
     else:
-        corpus = corpora.open_corpus(experiment, root, progress, names)
+        some = replace(uncut, sample_size=_n_texts(experiment)) if is_on_hub else experiment
+        corpus = corpora.open_corpus(some, root, progress, names)
     if judged:
         return _judged(corpus, judged, experiment, progress)
     columns = {name.strip().casefold(): name for name in corpus.table.column_names[::-1]}
@@ -144,9 +137,11 @@ def find(
         is_book = not task and not corpus.reading.column and len(pairs) < FEWEST
         if is_cloze or is_book:
             kind, pairs = "cloze", _windows(whole, experiment.seed)
-    queries = [(query, [place]) for place, (query, _) in enumerate(pairs)]
-    searches = _make(kind, corpus, [text for _, text in pairs], queries, experiment, counts)
-    return replace(searches, titles=titles if kind == "titles" else "")
+    columns = {"sentence": pa.array([text for _, text in pairs], pa.large_string())}
+    corpus, n = replace(corpus, table=pa.table(columns)), len(pairs)
+    queries, right = [query for query, _ in pairs], [[place] for place in range(n)]
+    made = of_keys(corpus, range(n), queries, right, experiment, task=kind, counts=counts)
+    return replace(made, titles=titles if kind == "titles" else "")
 
 
 def _titled(corpus: Corpus, column: str, texts: Sequence[str]) -> list[tuple[str, str]]:
@@ -219,29 +214,74 @@ def _judged(corpus: Corpus, path: Path, experiment: Experiment, progress: Progre
 
 def of_keys(
     corpus: Corpus,
-    keys: Sequence[str],
+    keys: Sequence[Hashable],
     queries: Sequence[str],
-    named: Sequence[Sequence[str]],
+    named: Sequence[Sequence[Hashable]],
     experiment: Experiment,
-    source: str,
+    source: str = "",
+    *,
+    task: Task = "judged",
+    counts: Mapping[str, int] | None = None,
 ) -> Searches:
     """Searches by queries for the texts whose keys are named, all that have them.
 
-    keys: one for each text. named: those of each query. source: of the queries, by name.
+    Equal queries are one, and copies of a right text are right. keys: one for each text. named:
+    those of each query. source: of the queries, by name. counts: caveats, each with the number of
+    what it is about. Raises CorpusError where no text is right, Undefined where there are under 30.
     """
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, key in enumerate(keys):
+    texts = corpus.table["sentence"].to_pylist()
+    places: dict[Hashable, list[int]] = defaultdict(list)
+    equal: dict[str, list[int]] = defaultdict(list)
+    for place, (key, text) in enumerate(zip(keys, texts, strict=True)):
         places[key].append(place)
-    right = [[place for key in some if key for place in places.get(key, ())] for some in named]
-    if not any(right):
+        equal[text].append(place)
+    merged: dict[str, tuple[str, set[int]]] = {}
+    for query, some in zip(queries, named, strict=True):
+        right = merged.setdefault(fold(query), (query, set()))[1]
+        for place in (place for key in some if key != "" for place in places.get(key, ())):
+            right.update(equal[texts[place]])
+    if task == "judged" and not any(right for _, right in merged.values()):
         reason = f"None of the texts that {quote(source)} calls right is in {quote(corpus.label)}."
         raise CorpusError(reason, "Compare ids, or texts, of the two files.")
-    n_unknown = len({key for some in named for key in some if key} - places.keys())
-    caveat = f"Ids or texts that are called right and are not in the corpus: {n_unknown:,}."
-    texts = corpus.table["sentence"].to_pylist()
-    pairs = list(zip(queries, right, strict=True))
-    searches = _make("judged", corpus, texts, pairs, experiment, {caveat: n_unknown})
-    return replace(searches, n_unknown_ids=n_unknown)
+    n_unknown = len({key for some in named for key in some if key != ""} - places.keys())
+    n_blank = sum(not fold(query) for query in queries)
+    merged.pop("", None)
+    n_equal = len(queries) - n_blank - len(merged)
+    n_without = sum(not right for _, right in merged.values())
+    rows = _draw(len(texts), _n_texts(experiment), experiment.seed)
+    new = {row: place for place, row in enumerate(rows.tolist())}
+    numbered = [(q, sorted(new[n] for n in right if n in new)) for q, right in merged.values()]
+    possible = [(query, right) for query, right in numbered if right]
+    chosen = [possible[n] for n in _draw(len(possible), MOST_SEARCHES, experiment.seed)]
+    n, n_all = len(chosen), len(possible)
+    if n < FEWEST:
+        reason = f"Only {n} different search{'es' * (n != 1)} can be made of {quote(corpus.label)}"
+        remedy = "Give more texts or searches, or choose python-api."
+        raise Undefined(f"{reason}, and {FEWEST} are needed.", remedy)
+    n_rows, drawn = len(rows), "drawn by the seed."
+    counts = {
+        f"Ids or texts that are called right and are not in the corpus: {n_unknown:,}.": n_unknown,
+        **(counts or {}),
+        f"Rows without a query, which are left out: {n_blank:,}.": n_blank,
+        f"Queries that equal another, and are one search with it: {n_equal:,}.": n_equal,
+        f"Queries without a right text, which are left out: {n_without:,}.": n_without,
+        f"{n_rows:,} of {len(texts):,} texts are searched, {drawn}": len(texts) - n_rows,
+        f"{n:,} of {n_all:,} queries search, {drawn}": n_all - n,
+    }
+    return Searches(
+        task=task,
+        texts=_corpus(corpus, "texts", [texts[row] for row in rows]),
+        queries=_corpus(corpus, "queries", [query for query, _ in chosen]),
+        right=tuple(np.array(right, np.intp) for _, right in chosen),
+        rows=rows,
+        n_unknown_ids=n_unknown,
+        n_without_text=n_without,
+        caveats=(*corpus.reading.caveats, *(caveat for caveat, n in counts.items() if n)),
+    )
+
+
+def _n_texts(experiment: Experiment) -> int:
+    return MOST_TEXTS if experiment.sample_size == "all" else experiment.sample_size
 
 
 def id_of(cell: str | None) -> str:
@@ -257,60 +297,6 @@ def id_of(cell: str | None) -> str:
 def fold(text: str) -> str:
     """A text to compare: white space and case make no difference."""
     return " ".join(text.split()).casefold()
-
-
-def _make(
-    task: Task,
-    corpus: Corpus,
-    texts: Sequence[str],
-    queries: Sequence[Query],
-    experiment: Experiment,
-    counts: Mapping[str, int],
-) -> Searches:
-    """Searches among texts; equal queries are one, and copies of a right text are right.
-
-    counts: caveats, each with the number of what it is about.
-    """
-    equal_texts: dict[str, list[int]] = defaultdict(list)
-    for place, text in enumerate(texts):
-        equal_texts[text].append(place)
-    merged: dict[str, tuple[str, set[int]]] = {}
-    for query, right in queries:
-        places = merged.setdefault(fold(query), (query, set()))[1]
-        places.update(copy for place in right for copy in equal_texts[texts[place]])
-    n_blank = sum(not fold(query) for query, _ in queries)
-    merged.pop("", None)
-    n_without = sum(not right for _, right in merged.values())
-    size = experiment.sample_size
-    rows = _draw(len(texts), MOST_TEXTS if size == "all" else size, experiment.seed)
-    new = {row: place for place, row in enumerate(rows.tolist())}
-    numbered = [(q, sorted(new[n] for n in right if n in new)) for q, right in merged.values()]
-    possible = [(query, right) for query, right in numbered if right]
-    chosen = [possible[n] for n in _draw(len(possible), MOST_SEARCHES, experiment.seed)]
-    n_equal, n_chosen = len(queries) - n_blank - len(merged), len(chosen)
-    if n_chosen < FEWEST:
-        different = f"Only {n_chosen} different search{'es' * (n_chosen != 1)}"
-        reason = f"{different} can be made of {quote(corpus.label)}, and {FEWEST} are needed."
-        raise Undefined(reason, "Give more texts or searches, or choose python-api.")
-    drawn_texts = f"{len(rows):,} of {len(texts):,} texts are searched, drawn by the seed."
-    drawn_queries = f"{n_chosen:,} of {len(possible):,} queries search, drawn by the seed."
-    counts = {
-        **counts,
-        f"Rows without a query, which are left out: {n_blank:,}.": n_blank,
-        f"Queries that equal another, and are one search with it: {n_equal:,}.": n_equal,
-        f"Queries without a right text, which are left out: {n_without:,}.": n_without,
-        drawn_texts: len(texts) - len(rows),
-        drawn_queries: len(possible) - n_chosen,
-    }
-    return Searches(
-        task=task,
-        texts=_corpus(corpus, "texts", [texts[row] for row in rows]),
-        queries=_corpus(corpus, "queries", [query for query, _ in chosen]),
-        right=tuple(np.array(right, np.intp) for _, right in chosen),
-        rows=rows,
-        n_without_text=n_without,
-        caveats=(*corpus.reading.caveats, *(caveat for caveat, n in counts.items() if n)),
-    )
 
 
 def _draw(n: int, most: int, seed: int) -> NDArray[np.intp]:

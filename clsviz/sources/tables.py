@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from clsviz.errors import CorpusError, SettingError, quote
 from clsviz.progress import Progress, silent
 from clsviz.sources import sentences, text_files
-from clsviz.sources.csv_records import SAMPLE_LINES, Layout, Records, find_layout
+from clsviz.sources.csv_records import SAMPLE_LINES, Layout, Records, check_width, find_layout
 from clsviz.sources.text_files import TextFile
 
 SUFFIXES: Final = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
@@ -26,7 +26,6 @@ BATCH_CHARACTERS: Final = 16 * 2**20
 HEAD_LINES: Final = 20_000
 """Lines that show if a text is wrapped."""
 
-MOST_COLUMNS: Final = 1000
 MOST_EXAMPLES: Final = 3
 
 LARGEST_DOCUMENT: Final = 512 * 2**20
@@ -46,13 +45,12 @@ SCALARS: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Table:
-    """Rows of a file of text, which can be read again and again."""
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """Rows of a file of text, which can be read again and again: its lines, or its paragraphs."""
 
     text: TextFile
-
-    segmentation = "lines"
+    segmentation: str = "lines"
 
     def batches(self, doubts: Counter[str], progress: Progress = silent) -> Iterator[pa.Table]:
         """The rows, some thousands at a time: texts as large_string, other values as string.
@@ -73,13 +71,17 @@ class Table:
 
     def rows(self, doubts: Counter[str], progress: Progress) -> Iterator[Mapping[str, Any]]:
         """Values by the names of their columns; "" is that of texts alone."""
-        raise NotImplementedError
+        lines = self.text.lines(progress)
+        is_joined = self.segmentation == "paragraphs"
+        for line in sentences.paragraphs(lines) if is_joined else filter(str.strip, lines):
+            yield {"": line.rstrip("\r\n")}
 
 
 def _table(rows: list[Mapping[str, Any]]) -> pa.Table:
     """Rows as a table; columns without a text are string, in JSON."""
-    columns: dict[str, pa.Array] = {}
-    for name in dict.fromkeys(itertools.chain.from_iterable(rows)):
+    columns = dict.fromkeys(itertools.chain.from_iterable(rows))
+    check_width(len(columns))
+    for name in columns:
         values = [row.get(name) for row in rows]
         kind = pa.large_string() if any(isinstance(v, str) for v in values) else pa.string()
         filled = (None if value != value else value for value in values)  # no NaN
@@ -88,22 +90,8 @@ def _table(rows: list[Mapping[str, Any]]) -> pa.Table:
     return pa.table(columns)
 
 
-@dataclass(frozen=True)
-class Lines(Table):
-    """Plain text: each line is a row, or each paragraph."""
-
-    segmentation: str = "lines"
-
-    def rows(self, doubts: Counter[str], progress: Progress) -> Iterator[Mapping[str, Any]]:
-        """The lines or paragraphs that are not blank."""
-        lines = self.text.lines(progress)
-        is_joined = self.segmentation == "paragraphs"
-        for line in sentences.paragraphs(lines) if is_joined else filter(str.strip, lines):
-            yield {"": line.rstrip("\r\n")}
-
-
-@dataclass(frozen=True)
-class Csv(Table):
+@dataclass(frozen=True, kw_only=True)
+class Csv(Rows):
     """Fields between delimiters, below a header."""
 
     layout: Layout
@@ -120,8 +108,7 @@ class Csv(Table):
             yield dict(itertools.zip_longest(header, row, fillvalue=""))
 
 
-@dataclass(frozen=True)
-class Json(Table):
+class Json(Rows):
     """Objects or strings, one a line or in an array, or an object of columns."""
 
     def rows(self, doubts: Counter[str], progress: Progress) -> Iterator[Mapping[str, Any]]:
@@ -243,16 +230,12 @@ def _unpacked(batch: pa.RecordBatch) -> pa.Table:
 
 
 def open_table(
-    path: Path,
-    name: str,
-    encoding: str = "",
-    progress: Progress = silent,
-    segmentation: str = "lines",
-) -> Table | Parquet:
+    path: Path, name: str, encoding: str = "", progress: Progress = silent, how: str = "lines"
+) -> Rows | Parquet:
     """The file in the format that its name ends in.
 
-    segmentation: decides if the lines of a text are joined to paragraphs. Raises CorpusError where
-    the file cannot be read, SettingError where the encoding cannot be heeded.
+    how: the segmentation, which may join the lines of a text to paragraphs. Raises CorpusError
+    where the file cannot be read, SettingError where the encoding cannot be heeded.
     """
     text_files.check_file(path)
     suffix = suffix_of(name)
@@ -262,14 +245,13 @@ def open_table(
         return Parquet(path, name)
     text = text_files.open_text(path, name, encoding, progress)
     if "json" in suffix:
-        return Json(text)
+        return Json(text=text)
     if suffix == ".txt":
-        is_wrapped = segmentation in ("auto", "sentences") and sentences.is_wrapped(
-            [line.rstrip("\r\n") for line in itertools.islice(text.lines(), HEAD_LINES)]
-        )
-        return Lines(text, "paragraphs" if is_wrapped or segmentation == "paragraphs" else "lines")
+        head = [line.rstrip("\r\n") for line in itertools.islice(text.lines(), HEAD_LINES)]
+        is_joined = how == "paragraphs" or (how != "lines" and sentences.is_wrapped(head))
+        return Rows(text=text, segmentation="paragraphs" if is_joined else "lines")
     sample = list(itertools.islice(filter(str.strip, text.lines()), SAMPLE_LINES))
-    return Csv(text, find_layout(sample, "\t" if suffix == ".tsv" else ""))
+    return Csv(text=text, layout=find_layout(sample, "\t" if suffix == ".tsv" else ""))
 
 
 def suffix_of(name: str) -> str:
@@ -310,7 +292,7 @@ class Column:
 
 
 def survey(batches: Iterable[pa.Table]) -> dict[str, Column]:
-    """The counts of all columns, in the order in which they come up; raises CorpusError."""
+    """The counts of all columns, in the order in which they come up."""
     columns: dict[str, Column] = {}
     for batch in batches:
         for name, values in zip(batch.column_names, batch.columns, strict=True):
@@ -324,8 +306,6 @@ def survey(batches: Iterable[pa.Table]) -> dict[str, Column]:
                 column.n_with_letters += _n_matches(texts, r"\p{L}")
                 column.n_with_spaces += _n_matches(texts, r"\S\s+\S")
                 column.n_repeated += len(texts) - pc.count_distinct(texts).as_py()
-        if len(columns) > MOST_COLUMNS:
-            raise CorpusError(f"The file has over {MOST_COLUMNS:,} columns.", "Leave some out.")
     return columns
 
 

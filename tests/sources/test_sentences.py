@@ -10,58 +10,41 @@ from clsviz.sources.sentences import cut, is_wrapped, paragraphs
 
 from .conftest import Read, texts
 
-DIALOGUE = (
-    'He looked up. "It is late. We must go," he said. She wasn\'t sure. "Why?" she asked. '
-    '"The boys\' dog barked. \'Tis gone." He left. "Come!" It rained.'
-)
 SENTENCES = [
-    "He looked up.",
-    '"It is late.',
-    'We must go," he said.',
-    "She wasn't sure.",
-    '"Why?" she asked.',
-    "\"The boys' dog barked.",
-    "'Tis gone.\"",
-    "He left.",
-    '"Come!"',
+    *("He looked up.", '"It is late.', 'We must go," he said.', "She wasn't sure."),
+    *('"Why?" she asked.', "\"The boys' dog barked.", "'Tis gone.\"", "He left.", '"Come!"'),
     "It rained.",
 ]
-
-
-def quoted(text: str, opening: str, closing: str) -> str:
-    """The text with other quotation marks."""
-    marks = re.compile('"([^"]*)"').sub(f"{opening}\\1{closing}", text)
-    return marks.replace('"', closing)
+DIALOGUE = " ".join(SENTENCES)
 
 
 @pytest.mark.parametrize(
     "marks", ['""', "“”", "''", "‘’", "„“", "‚‘", "«»", "»«", "‹›", ("« ", " »")]
 )
 def test_sentences_end_within_quotations_of_every_kind(marks: str) -> None:
-    text = quoted(DIALOGUE, *marks)
-    assert " ".join(cut(text)) == text
-    words, expected = ([re.sub(r"\W", "", one) for one in some] for some in (cut(text), SENTENCES))
+    quoted = re.sub('"([^"]*)"', f"{marks[0]}\\1{marks[1]}", DIALOGUE).replace('"', marks[1])
+    assert " ".join(cut(quoted)) == quoted
+    words, expected = (
+        [re.sub(r"\W", "", one) for one in some] for some in (cut(quoted), SENTENCES)
+    )
     assert words == expected
-
-
-def test_marks_stay_with_their_sentences() -> None:
-    assert cut(DIALOGUE) == SENTENCES
 
 
 @pytest.mark.parametrize(
     ("text", "sentences"),
     [
-        ("Mr. Smith lives at 5.5 Main St. in Rome.", 1),
-        ("Great film!<br /><br>I liked it.", 2),
-        ("One line\n\nAnother", 2),
-        ("small letters. they go on. so it is", 3),
-        ("L’été est là. C’est l’heure.", 2),
-        ("", 0),
-        (" \n ", 0),
+        (DIALOGUE, SENTENCES),
+        ("Mr. Smith lives at 5.5 Main St. in Rome.", ["Mr. Smith lives at 5.5 Main St. in Rome."]),
+        ("Great film!<br /><br>I liked it.", ["Great film!", "I liked it."]),
+        ("One line\n\nAnother", ["One line", "Another"]),
+        ("small letters. they go on. so it is", ["small letters.", "they go on.", "so it is"]),
+        ("L’été est là. C’est l’heure.", ["L’été est là.", "C’est l’heure."]),
+        ("\"\n\n'Tis so.", ['"', "'Tis so."]),
+        (" \n ", []),
     ],
 )
-def test_texts_are_cut(text: str, sentences: int) -> None:
-    assert len(cut(text)) == sentences
+def test_texts_are_cut_and_marks_stay_with_their_sentences(text: str, sentences: list[str]) -> None:
+    assert cut(text) == sentences
 
 
 @given(st.text(st.sampled_from("aB1 .!?\n\"'“”‘’«»„<br>"), max_size=80))

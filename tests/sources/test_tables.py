@@ -36,7 +36,6 @@ def parquet(table: pa.Table, **options: object) -> bytes:
         ("a.jsonl", "\n".join(json.dumps({"text": text}) for text in CODE)),
         ("a.ndjson", "\n\n".join(map(json.dumps, CODE)) + "\n"),
         ("a.jsonl", "\r".join(json.dumps({"text": text}) for text in CODE)),
-        ("a.json", json.dumps({"n": [1, 2, 3, 4], "text": CODE})),
         ("a.json", json.dumps({"n": [1, 2, 3, 4], "text": CODE}, indent=1)),
         ("a.parquet", parquet(pa.table({"n": range(4), "text": CODE}))),
         ("a.parquet", parquet(pa.table({"text": pa.array(CODE).dictionary_encode()}))),
@@ -81,7 +80,7 @@ def test_json_written_by_python_comes_back(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "python.jsonl"
     path.write_text("\n".join(map(json.dumps, [*rows, {"a": "end"}])))
-    batches = Json(TextFile(path, path.name, "utf-8", 0, False)).batches(Counter())
+    batches = Json(text=TextFile(path, path.name, "utf-8")).batches(Counter())
     read = [row for batch in batches for row in batch.to_pylist()]
     for row, expected in zip(read, rows, strict=False):
         assert {k: v for k, v in row.items() if v is not None} == {
@@ -90,11 +89,10 @@ def test_json_written_by_python_comes_back(
     assert len(read) == len(rows) + 1
 
 
-def test_reports_over_any_cap_do_not_vanish(read: Read) -> None:
-    rows = [{"text": "word " * (24_000 if n % 10 == 0 else 40)} for n in range(50)]
-    corpus = read("a.jsonl", "\n".join(map(json.dumps, rows)))
-    assert len(texts(corpus)) == corpus.reading.n_texts == 50
-    assert max(map(len, texts(corpus))) > 100_000
+def test_long_reports_do_not_vanish(read: Read) -> None:
+    reports = ["word" + " word" * (24_000 if n % 10 == 0 else 40) for n in range(50)]
+    corpus = read("a.jsonl", "\n".join(json.dumps({"text": text}) for text in reports))
+    assert (texts(corpus), corpus.reading.n_texts) == (reports, 50)
 
 
 def test_numbers_and_times_of_parquet_come_along(read: Read) -> None:
