@@ -34,11 +34,8 @@ SHARES: Final = {
     0.1: "over a tenth",
 }
 
-ROUNDING: Final = 1e-5
-"""The output of a pooler is between −1 and 1."""
-
-N_FIRST: Final = 5
-"""Numbers of a vector in a sentence."""
+ROUNDING: Final = 1e-5  # the output of a pooler is between −1 and 1
+N_FIRST: Final = 5  # numbers of a vector in a sentence
 
 
 def find(job: Job[Weights], experiment: Experiment) -> Steps:

@@ -16,11 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-WRITERS: Final = (".csv", ".parquet")
-"""Endings of files for the table."""
-
-PICTURES: Final = (".png", ".svg", ".pdf", ".html")
-"""Endings of files for the picture."""
+WRITERS: Final = (".csv", ".parquet")  # endings of files for the table
+PICTURES: Final = (".png", ".svg", ".pdf", ".html")  # endings of files for the picture
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from clsviz.experiment import Experiment
 from clsviz.jobs.search import Rankings
 from clsviz.results import provenance
 from clsviz.results.norms import IN_WORDS
-from clsviz.results.numbers import percent, times
+from clsviz.results.numbers import lowered, percent, times
 from clsviz.results.result import Fact, Result, first
 from clsviz.sources.models import Weights
 from clsviz.sources.searches import Searches
@@ -29,8 +29,6 @@ Similarity = Literal["cosine", "dot"]
 QUESTION: Final = "Are texts of some lengths found more often than they are right?"
 
 OTHER: Final[dict[str, Similarity]] = {"cosine": "dot", "dot": "cosine"}
-"""Each similarity's alternative."""
-
 BY: Final[dict[str, str]] = {"cosine": "cosine", "dot": "dot product", "bm25": "BM25"}
 """Ways to search as sentences name them."""
 
@@ -46,10 +44,8 @@ FIXES: Final = {
 RANGES: Final = {"max_exposure": (1, 1000), "length_power": (-2, 2)}
 
 FIXED: Final = ("precision", "probe_size", "length_cutoff", "layer", "unit")
-"""Settings of a view that a search does not have."""
-
 OWN: Final = ("model", "corpus", "column", "encoding", "configuration", "split")
-"""Settings that own vectors do not have."""
+"""Settings of a view that a search does not have, and those that own vectors do not."""
 
 MOST_MISLED: Final = 10
 
@@ -221,15 +217,14 @@ def _advice(answers: Answer, verdict: str) -> str:
 
 def _facts(answers: Answer, truncated: float) -> tuple[Fact, ...]:
     own, relevance = answers.own, answers.relevance
-    exposures = zip(FIFTHS, own.exposure, own.intervals, strict=True)
+    rows = list(zip(FIFTHS, own.exposure, own.intervals, strict=True))
     return (
         Fact("recall_at_10", "recall among ten", own.recall, own.recall_interval, "percent"),
         Fact("ndcg_at_10", "nDCG", own.ndcg),
         Fact("bm25_recall_at_10", "by BM25", answers.words.recall, None, "percent"),
         *(
             Fact(f"exposure_{name}", f"{name} fifth", exposure, interval, "times")
-            for name, exposure, interval in exposures
-            if name in ("shortest", "longest")
+            for name, exposure, interval in (rows[0], rows[-1])
         ),
         Fact("n_searches", "searches", relevance.n_searches, None, "count"),
         Fact("n_texts", "texts", relevance.n_texts, None, "count"),
@@ -314,10 +309,8 @@ def _table(searches: Searches, rankings: Rankings, answers: Answer) -> "pd.DataF
 
 def misled(result: Result) -> "pd.DataFrame":
     """Rows of the searches that missed, and found texts of the most different lengths."""
-    table = result.table
-    order = np.argsort(-np.abs(table["misled"].to_numpy()), kind="stable")[:MOST_MISLED]
-    rows: pd.DataFrame = table.iloc[order]
-    return rows[rows["misled"] != 0]
+    rows = result.table[result.table["misled"] != 0]
+    return rows.sort_values("misled", key=lambda column: -abs(column), kind="stable")[:MOST_MISLED]
 
 
 def misled_title(rows: "pd.DataFrame") -> str:
@@ -325,19 +318,14 @@ def misled_title(rows: "pd.DataFrame") -> str:
     if rows.empty:
         return "No search found only texts of other lengths"
     worst = float(rows["misled"].iloc[0])
-    direction = "longer" if worst > 0 else "shorter"
-    ratio = f"{np.exp(abs(worst)):.2g}"
-    return (
-        f"Length misled some: they found texts up to {ratio} times {direction} than the right one"
-    )
+    ratio = f"{np.exp(abs(worst)):.2g} times {'longer' if worst > 0 else 'shorter'}"
+    return f"Length misled some: they found texts up to {ratio} than the right one"
 
 
 def fix_title(result: Result) -> str:
     """The fix that is advised, of those that were tried."""
     n, fix = len(result.details["fixes"]), result.details["advised_fix"]
-    advised = (
-        f"one is advised: {FIXES[fix][0].lower()}{FIXES[fix][1:]}" if fix else "none is advised"
-    )
+    advised = f"one is advised: {lowered(FIXES[fix])}" if fix else "none is advised"
     return f"Of {n} fix{'es' * (n != 1)} tried, {advised}"
 
 

@@ -18,7 +18,7 @@ from clsviz.measurements import Vectors
 from clsviz.results import provenance
 from clsviz.results.anatomy import EXAMPLE, VERSION, dissected
 from clsviz.results.norms import NEARLY_CONSTANT, WAITING, check_precision, layer_of
-from clsviz.results.numbers import counted, percent
+from clsviz.results.numbers import counted, lowered, percent
 from clsviz.results.result import Fact, Result
 from clsviz.results.select import POOLINGS, lengths, norms_of
 from clsviz.sources.models import Weights
@@ -28,13 +28,11 @@ from clsviz.store.results import Results
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_WORDS: Final = 60
-"""Beginnings of a sentence that are measured."""
+MOST_WORDS: Final = 60  # beginnings of a sentence that are measured
 
 N_NEAREST: Final = 10
 
-SAME: Final = 1e-6
-"""Cosines that differ by less differ by rounding alone."""
+SAME: Final = 1e-6  # cosines that differ by less differ by rounding alone
 
 LADDER: Final = {5: "Unusually low", 25: "Low", 75.0000001: "Ordinary", 95.0000001: "High"}
 """Words for a percentile below each of these."""
@@ -142,7 +140,7 @@ def _verdict(
         if len(y):
             check_precision(measured, layer_of(measured, experiment), y)
     except Undefined as error:
-        return f"{nothing} {error.reason[0].lower()}{error.reason[1:]}", error.remedy
+        return f"{nothing} {lowered(error.reason)}", error.remedy
     cut = f"Cut short: the model reads only its first {len(parts.ids):,} tokens."
     is_flat = len(y) > 1 and y.std() < NEARLY_CONSTANT * y.mean()
     few = f"only {counted(n_similar)} are" if n_similar else "no sentence is"

@@ -22,23 +22,12 @@ FIFTHS: Final = ("shortest", "second-shortest", "middle", "second-longest", "lon
 
 N_FIFTHS: Final = len(FIFTHS)
 
-FAIR: Final = (0.8, 1.25)
-"""Exposures that count as a fair share."""
-
-DECIDED: Final = (0.5, 2.0)
-"""An interval that reaches beyond says too little, unless it lies wholly outside FAIR."""
-
-FEWEST_RIGHT: Final = 20
-"""Right texts in a fifth, and searches for them, that an interval takes."""
-
-CHANCE: Final = (0.005, 0.995)
-"""Quantiles that an exposure by chance lies between: one of five fifths is beyond in 5 of 100."""
-
-LEAST: Final = 1e-6
-"""Exposures below are one in logarithms: nothing of the fifth is found."""
-
-STANDING: Final = ("favoured", "neglected")
-"""States of fifths that stand out."""
+FAIR: Final = (0.8, 1.25)  # exposures that count as a fair share
+DECIDED: Final = (0.5, 2.0)  # an interval beyond says too little, unless it is outside FAIR
+FEWEST_RIGHT: Final = 20  # right texts in a fifth, and searches for them, that an interval takes
+CHANCE: Final = (0.005, 0.995)  # quantiles; by chance a fifth of five is beyond in 5 of 100
+LEAST: Final = 1e-6  # exposures below are one in logarithms: nothing of the fifth is found
+STANDING: Final = ("favoured", "neglected")  # states of fifths that stand out
 
 
 @dataclass(frozen=True, eq=False)

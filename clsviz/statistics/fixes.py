@@ -23,14 +23,9 @@ FORMULAS: Final = {
 }
 """Fixes by name, for a reader; n is the length of a text in the tokens that the model reads."""
 
-FEWEST_TEXTS: Final = 10
-"""Texts that a centre is fitted to."""
-
-WORTHWHILE: Final = 0.01
-"""A fix that adds less to recall is not advised for it."""
-
-FLOOR: Final = 1
-"""Percentile of the spreads of texts below which none is taken to be."""
+FEWEST_TEXTS: Final = 10  # texts that a centre is fitted to
+WORTHWHILE: Final = 0.01  # a fix that adds less to recall is not advised for it
+FLOOR: Final = 1  # percentile of the spreads of texts below which none is taken to be
 
 
 @dataclass(frozen=True, eq=False)

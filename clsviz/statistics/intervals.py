@@ -13,22 +13,12 @@ Floats = NDArray[np.float64]
 Interval = tuple[float, float]
 
 CONFIDENCE = 0.95
-
-ROUNDING = 1e-6
-"""Norms that vary by less than this share of their mean vary by the rounding of float32."""
-
-FEWEST_DIFFERENT = 100
-"""Clusters: of fewer, a fifth or a tail is a handful, and no answer is firm."""
-
-LEAST_GROUPS = 10
-"""Row groups that suffice to estimate how they differ."""
-
+ROUNDING = 1e-6  # norms that vary by a smaller share of their mean vary by that of float32
+FEWEST_DIFFERENT = 100  # clusters: of fewer, a fifth or a tail is a handful, and no answer is firm
+LEAST_GROUPS = 10  # row groups that suffice to estimate how they differ
 N_FOLDS = 5
-
 N_DRAWS = 1000
-
-MOST_CLUSTERS = 5000
-"""A draw takes time for each; beyond these, random bundles of clusters give the same intervals."""
+MOST_CLUSTERS = 5000  # beyond, random bundles of clusters give the same intervals in less time
 
 LARGER = "Raise the length cutoff, or take a larger sample."
 OTHER = "Choose another layer, or another vector."

@@ -22,14 +22,9 @@ from clsviz.statistics.line import check
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_BINS, FEWEST_IN_BIN = 24, 20
-"""A 5% quantile of fewer than 20 sentences would be that of one."""
-
-FEWEST_SIMILAR = 40
-"""Sentences to compare a norm with: with fewer, a percentage would be off by 15 and more."""
-
-MOSTLY_SLOPE = 0.5
-"""R² of the line within a fifth from which its spread is mostly that of its lengths."""
+MOST_BINS, FEWEST_IN_BIN = 24, 20  # a 5% quantile of fewer than 20 sentences would be that of one
+FEWEST_SIMILAR = 40  # to compare a norm with: with fewer, a percentage is off by 15 and more
+MOSTLY_SLOPE = 0.5  # R² of a line within a fifth whose spread is mostly that of its lengths
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,8 @@ from clsviz.statistics.intervals import (
     student_t,
 )
 
-FEWEST = 3
-"""Sentences of a line: one goes through any two."""
-
-FEW_DEGREES = 20
-"""Fewer degrees of freedom than these, and than a twentieth of the sentences, are few."""
+FEWEST = 3  # sentences of a line: one goes through any two
+FEW_DEGREES = 20  # fewer degrees of freedom, and than a twentieth of the sentences, are few
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,14 +7,9 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-N_PLACES: Final = 10
-"""Texts that a search finds."""
-
-BLOCK: Final = 4_000_000
-"""Scores in memory at a time: 16 MB."""
-
-K1, B = 1.2, 0.75
-"""BM25's saturation of repeated words, and the share of a text's length that it divides by."""
+N_PLACES: Final = 10  # texts that a search finds
+BLOCK: Final = 4_000_000  # scores in memory at a time: 16 MB
+K1, B = 1.2, 0.75  # BM25's saturation of repeated words, and the part that lengths have in it
 
 Floats32 = NDArray[np.float32]
 
