@@ -97,11 +97,8 @@ def folded(row: Mapping[Any, Any]) -> dict[str, Any]:
     import pandas as pd
 
     values = {str(name): None if pd.isna(value) else value for name, value in row.items()}
-    numbers: dict[str, Any] = {}
-    for name, value in values.items():
-        if name.endswith("_low"):
-            ends = [value, values[name.replace("_low", "_high")]]
-            numbers[name.replace("_low", "_interval")] = None if None in ends else ends
-        elif not name.endswith("_high"):
-            numbers[name] = value
-    return numbers
+    for low in [name for name in values if name.endswith("_low")]:
+        name = low.removesuffix("_low")
+        ends = [values.pop(low), values.pop(f"{name}_high")]
+        values[f"{name}_interval"] = None if None in ends else ends
+    return values

@@ -113,7 +113,7 @@ def check_vector(
         raise SettingError(reason, "Choose one of them.")
     if layer < n_layers and experiment.pooling in last:
         reason = f"layer is {layer}, and {AFTER_LAST[experiment.pooling]}."
-        raise SettingError(reason, "Choose the last layer, or another vector.")
+        raise SettingError(reason, "Choose the last layer, or cls as pooling.")
     if experiment.pooling == "pooler" and not has_pooler:
         raise SettingError(f"{label} has no pooler.", "Choose cls or mean as pooling.")
     return layer

@@ -27,12 +27,12 @@ def vectors_of(
 ) -> Callable[[Weights], Measured]:
     root = tmp_path_factory.mktemp("vectors")
 
-    def of(weights: Weights) -> Measured:
+    def vectors(weights: Weights) -> Measured:
         job, prepared = Job(), Prepared(weights, draw(experiment, root))
         list(measure(job, prepared, experiment, "vectors", Chunks(root), InProcess()))
         return job.result
 
-    return of
+    return vectors
 
 
 @pytest.fixture(scope="session")
