@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from clsviz.encoder import pipeline
 from clsviz.errors import SettingError, Undefined
@@ -139,12 +140,12 @@ def measure_all(job: Job[float], plan: Plan, stores: Stores) -> Steps:
             if stores[2].find(key, Rankings) is None:
                 parts = [Prepared(one.weights, sample) for sample in plan.searches.samples]
                 tasks += [(part, plan.searching, "last", len(part.sample)) for part in parts]
-    done, seconds = 0, 0.0
+    done, seconds, total = 0, 0.0, sum(n for *_, n in tasks)
     for one, view, kind, n in tasks:
         job.model = one.weights.fingerprint
         part: Job[Measured] = Job()
         for _ in measure(part, one, view, kind, *stores[:2]):
-            job.show(done + part.done, sum(task[3] for task in tasks), "sentences")
+            job.show(done + part.done, total, "sentences")
             yield
         done += n
         seconds += part.result.seconds if part.result else 0.0
@@ -426,7 +427,7 @@ def _table(plan: Plan, numbers: Comparison, rows: Sequence[Numbers]) -> "pd.Data
 def _facts(table: "pd.DataFrame", is_equal_length: bool) -> tuple[Fact, ...]:
     """Differences of the models that differ most, and counts."""
     recall, _, norm = _leads(table)
-    errors = table["last_probe_error"] if is_equal_length else []  # tokens may differ in length
+    errors: ArrayLike = table["last_probe_error"] if is_equal_length else []
     error = Lead.of(errors, table["last_probe_error_margin"].max())
     leads = [
         ("recall_difference", "recall differs by", recall, "points"),

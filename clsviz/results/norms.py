@@ -1,7 +1,7 @@
 """Norm vs length: the answer to whether the norm follows the length of the sentence."""
 
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -114,11 +114,10 @@ def measure_vectors(path: Path, experiment: Experiment, store: Results) -> Resul
 
     Raises CorpusError where the file cannot be used, SettingError where a setting cannot be heeded.
     """
-    for field in fields(Experiment):
-        value = getattr(experiment, field.name)
-        if field.name not in OWN and value != field.default:
-            reason = f"{field.name} is {quote(value)}, which own vectors do not have."
-            raise SettingError(reason, f"Leave {field.name} out.")
+    for name, text in experiment.to_query().items():
+        if name not in OWN:
+            reason = f"{name} is {quote(text)}, which own vectors do not have."
+            raise SettingError(reason, f"Leave {name} out.")
     own = own_vectors.read(path)
     view = replace(experiment, unit="words") if experiment.unit == "tokens" else experiment
     sample = sample_of(own.corpus, view)
