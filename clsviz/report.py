@@ -57,7 +57,7 @@ def page(
             f"<h1>{_safe(title)}</h1>",
             *sections,
             f"<section><h2>How it was measured</h2><dl>{''.join(rows)}</dl>",
-            f"<h2>How to cite</h2><pre>{_safe(provenance.citation())}</pre></section>\n</main>",
+            f"<h2>How to cite</h2><pre>{_safe(provenance.CITATION)}</pre></section>\n</main>",
             f"<script>{image.script()}</script>\n<script>{DRAW}</script>\n</html>\n",
         ]
     )

@@ -16,12 +16,12 @@ VERSION: Final = "2.0.0"
 
 LIBRARIES: Final = ("torch", "transformers", "datasets", "scikit-learn")
 
-CITATION: Final = """@software{clsviz,
-  title = {clsviz: does an encoder write the length of a sentence into its [CLS] vector?},
-  author = {{The clsviz maintainers}},
-  year = {2026},
-  version = {%s}
-}"""
+CITATION: Final = f"""@software{{clsviz,
+  title = {{clsviz: does an encoder write the length of a sentence into its [CLS] vector?}},
+  author = {{{{The clsviz maintainers}}}},
+  year = {{2026}},
+  version = {{{VERSION}}}
+}}"""
 
 
 def about(measured: Measured, experiment: Experiment) -> dict[str, Any]:
@@ -50,11 +50,6 @@ def command(question: str, experiment: Experiment, flags: Mapping[str, str] | No
     settings = {**experiment.to_query(), **(flags or {})}
     words = [f"--{name.replace('_', '-')} {shlex.quote(text)}" for name, text in settings.items()]
     return " ".join(["clsviz", question, *words])
-
-
-def citation() -> str:
-    """A BibTeX entry."""
-    return CITATION % VERSION
 
 
 def versions() -> dict[str, str]:

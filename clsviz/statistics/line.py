@@ -30,7 +30,7 @@ FEW_DEGREES = 20  # fewer degrees of freedom, and than a twentieth of the senten
 class Line:
     """Ordinary least squares of norm on length; 95% intervals are infinite where unbounded.
 
-    n, n_clusters: sentences, and groups of near-duplicates among them.
+    n_clusters: groups of near-duplicates.
     slope: change of the norm per unit of length. intercept: norm at the length 0.
     r2: share of the variance of the norms; its interval holds 0 where that of the slope does.
     is_few_decide: True if few clusters decide R²'s interval, which may then be too narrow.
@@ -39,7 +39,6 @@ class Line:
         its slope, times the square of Student's t.
     """
 
-    n: int
     n_clusters: int
     slope: float
     slope_interval: Interval
@@ -93,7 +92,6 @@ def fit(
     if low <= 0 <= high or r2_low == 0:  # two methods, one answer
         low, high, r2_low = min(low, 0.0), max(high, 0.0), 0.0
     return Line(
-        n=len(x),
         n_clusters=sums[0].shape[1],
         slope=slope,
         slope_interval=(low, high),

@@ -49,9 +49,7 @@ class Relevance:
 def unit(vectors: NDArray[Any]) -> NDArray[Any]:
     """Vectors (n, width) divided by their norms, in their precision; a zero vector stays."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    directions: NDArray[Any] = np.divide(
-        vectors, norms, out=np.zeros_like(vectors), where=norms > 0
-    )
+    directions: NDArray[Any] = vectors / np.where(norms > 0, norms, 1)
     return directions
 
 

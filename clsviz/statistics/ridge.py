@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 import threadpoolctl
@@ -25,17 +24,6 @@ PENALTIES = np.array([*np.logspace(-3, 6, 19), np.inf])
 
 CONSTANT = 2.0**-20  # a standard deviation that is less of the mean is rounding alone
 CANCELLED = 1e-9  # a variance that is less of the sums it is the difference of has no digits
-
-
-class Score(NamedTuple):
-    """How near held-out predictions come to the lengths.
-
-    r2: 1 minus the sum of squared errors over that around the mean length; below 0 where the mean
-    is the better guess. error: mean absolute error, in the unit of the lengths.
-    """
-
-    r2: float
-    error: float
 
 
 def predict(vectors: ArrayLike, targets: ArrayLike, fold_of: NDArray[np.intp]) -> Floats:
@@ -84,11 +72,15 @@ def guess(lengths: ArrayLike, fold_of: NDArray[np.intp]) -> Floats:
     return np.array([y[fold_of != fold].mean() for fold in range(N_FOLDS)])[fold_of]
 
 
-def score(targets: Floats, predictions: Floats) -> Score:
-    """The score of predictions, each (n,), or the mean of those of m targets, each (n, m)."""
+def score(targets: Floats, predictions: Floats) -> tuple[float, float]:
+    """R² and the mean absolute error of predictions (n,), or their means for m targets (n, m).
+
+    R² is 1 minus the sum of squared errors over that around the mean; below 0 where the mean is the
+    better guess.
+    """
     errors = predictions - targets
     r2s = 1 - (errors**2).mean(axis=0) / targets.var(axis=0)
-    return Score(float(np.mean(r2s)), float(abs(errors).mean()))
+    return float(np.mean(r2s)), float(abs(errors).mean())
 
 
 def r2_interval(

@@ -88,4 +88,4 @@ def _show_downloads(result: Result) -> None:
 
 
 def _show_citation() -> None:
-    st.code(provenance.citation(), language="bibtex", wrap_lines=True)
+    st.code(provenance.CITATION, language="bibtex", wrap_lines=True)
