@@ -47,7 +47,7 @@ VOCABULARIES: Final = ("vocab.txt", "vocab.json", "merges.txt", "bpe.codes", "*.
 """Read where there is no tokenizer.json; other programs download them beside it."""
 
 CONFIG: Final = "config.json"
-OF_TOKENIZER = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+OF_TOKENIZER: Final = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
 PIPELINE: Final = "modules.json"
 """Names the steps of sentence-transformers around a model, and the folder of each."""
 
@@ -86,8 +86,8 @@ def find(
     """The weights of a name, downloaded into the Hub's own cache where this machine lacks them.
 
     seed: of the random weights of “untrained:”. patience: seconds without a byte after which a
-    download ends. Raises ModelError where there is no such model or it cannot
-    be read, HubError where the Hub fails, and StoreError where the disk is full.
+    download ends. Raises ModelError where there is no such model or it cannot be read, HubError
+    where the Hub fails, and StoreError where the disk is full.
     """
     base = name.removeprefix(UNTRAINED).strip()
     is_untrained = name.startswith(UNTRAINED)
@@ -152,29 +152,37 @@ def download(
     from tqdm import tqdm
 
     sizes = hub.open_repository(name, "model", revision, patience).sizes
-    n_bytes = n_arrived = 0
+    n_bytes = n_done = 0
+    bars: list[
+        Any
+    ] = []  # of the file in hand: Xet has one for what arrives, one for what is written
 
     def check() -> None:
         total = max(1, round(n_bytes / 10**6))
+        n_arrived = n_done + max((bar.n for bar in bars), default=0)
         progress(min(n_arrived // 10**6, total), total, "MB")
 
     class Arrivals(tqdm):  # type: ignore[type-arg]
-        """Counts the bytes of a file as they arrive, and draws nothing."""
+        """Counts bytes as they arrive, and draws nothing."""
 
         def __init__(self, **_: object) -> None:
             super().__init__(disable=True)
+            bars.append(self)
 
         def update(self, n: float | None = 1) -> None:
-            nonlocal n_arrived
-            n_arrived += int(n or 0)
+            self.n += int(n or 0)
             renew()
             check()
 
     def load(*paths: str) -> Path:
-        nonlocal n_bytes
+        nonlocal n_bytes, n_done
         n_bytes += sum(sizes.get(path, 0) for path in paths)
         options: Any = {"revision": revision or None, "tqdm_class": Arrivals}
-        loaded = [hf_hub_download(name, path, **options) for path in paths]
+        loaded = []
+        for path in paths:
+            loaded.append(hf_hub_download(name, path, **options))
+            n_done += sizes.get(path, 0)
+            bars.clear()
         return Path(loaded[0]).parent
 
     with hub.asking(name, "model", revision, patience, check) as renew:
