@@ -11,7 +11,6 @@ from clsviz.statistics.lengths import Spread
 from clsviz.statistics.line import Line
 
 LINE = Line(
-    n=1000,
     n_clusters=1000,
     slope=-0.01,
     slope_interval=(-0.012, -0.008),
