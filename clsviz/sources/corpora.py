@@ -162,16 +162,29 @@ def _shipped(name: str) -> Corpus:
 def _open_file(
     path: Path, experiment: Experiment, root: Path, progress: Progress, names: Sequence[str]
 ) -> Corpus:
-    """The corpus in a file, from its copy in the store, which is another when the file changed."""
+    """The corpus in a file, from its copy in the store, which is another when the file changed.
+
+    Where there is none, one reading of the file decides how to cut it, and another one cuts.
+    """
     status = text_files.check_file(path)
     place = str(path.resolve()), status.st_size, status.st_mtime_ns
-    settings = experiment.column, experiment.encoding, experiment.segmentation, *names
-    key = json.dumps([*place, *settings, RECIPE, sentences.RECIPE])
+    column, encoding, how = experiment.column, experiment.encoding, experiment.segmentation
+    key = json.dumps([*place, column, encoding, how, *names, RECIPE, sentences.RECIPE])
     is_upload = experiment.corpus.startswith(uploads.PREFIX)
     folder = path.parent if is_upload else root / "corpora"  # deleted with the upload
     copy = folder / f".{hashlib.sha256(key.encode()).hexdigest()[:32]}.arrow"
     if copies.read(copy) is None:
-        _copy(path, experiment, copy, progress, names)
+        rows = tables.open_table(path, path.name, encoding, progress, how)
+        columns = tables.survey(rows.batches(Counter(), progress))
+        reading, extras = _plan(columns, path.name, experiment, names, rows.text, rows.segmentation)
+        schema = pa.schema([(name, pa.large_string()) for name in ("sentence", *extras)])
+        doubts: Counter[str] = Counter()
+        pieces = (
+            cut(batch, reading.column, extras, reading.segmentation, doubts)
+            for batch in rows.batches(doubts, progress)
+        )
+        tidy = (piece.cast(schema).combine_chunks() for piece in pieces)
+        copies.write(copy, schema, tidy, lambda: asdict(_counted(reading, doubts)))
     stored = copies.read(copy)
     if stored is None:
         raise CorpusError(f"The copy of {quote(path.name)} cannot be read.", "Run it again.")
@@ -180,24 +193,6 @@ def _open_file(
         raise text_files.no_text(path.name)
     lists = {name: tuple(about[name]) for name in ("columns", "caveats")}
     return Corpus(experiment.corpus, path.name, fingerprint, table, Reading(**{**about, **lists}))
-
-
-def _copy(
-    path: Path, experiment: Experiment, copy: Path, progress: Progress, names: Sequence[str]
-) -> None:
-    """Write the sentences of a file into a copy: one reading decides how, another one cuts."""
-    encoding, how = experiment.encoding, experiment.segmentation
-    source = tables.open_table(path, path.name, encoding, progress, how)
-    columns = tables.survey(source.batches(Counter(), progress))
-    reading, extras = _plan(columns, path.name, experiment, names, source.text, source.segmentation)
-    schema = pa.schema([(name, pa.large_string()) for name in ("sentence", *extras)])
-    doubts: Counter[str] = Counter()
-    pieces = (
-        cut(batch, reading.column, extras, reading.segmentation, doubts)
-        for batch in source.batches(doubts, progress)
-    )
-    tidy = (piece.cast(schema).combine_chunks() for piece in pieces)
-    copies.write(copy, schema, tidy, lambda: asdict(_counted(reading, doubts)))
 
 
 def from_texts(texts: Any, experiment: Experiment, names: Sequence[str] = ()) -> Corpus:

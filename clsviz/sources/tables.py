@@ -183,8 +183,8 @@ class Parquet:
             texts = [field.name for field in schema if is_text(field.type)]
             scalars = [field.name for field in schema if any(is_a(field.type) for is_a in SCALARS)]
             names = [name for name in schema.names if name in {*texts, *scalars}]
-            options = {"read_dictionary": texts, "page_checksum_verification": True}
-            with pq.ParquetFile(self.path, **options) as file:
+            options = {"page_checksum_verification": True, "pre_buffer": False}
+            with pq.ParquetFile(self.path, read_dictionary=texts, **options) as file:
                 groups = map(file.metadata.row_group, range(file.num_row_groups))
                 n_packed = sum(group.total_byte_size for group in groups)
                 text_files.check_size(n_packed, size, self.name)
@@ -198,7 +198,7 @@ class Parquet:
                     n_parts = max(1, n_unpacked // BATCH_CHARACTERS)
                     step = max(1, len(batch) // n_parts)
                     for start in range(0, len(batch), step):
-                        yield _unpacked(batch.slice(start, step))
+                        yield _unpacked(batch.slice(start, step), names)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             if isinstance(error, OSError) and error.errno:
                 raise text_files.unreadable(self.name, error) from None
@@ -221,11 +221,12 @@ def n_bytes(values: pa.Array) -> int:
     return int(pc.sum(lengths).as_py() or 0) + 8 * len(values)
 
 
-def _unpacked(batch: pa.RecordBatch) -> pa.Table:
+def _unpacked(batch: pa.RecordBatch, names: list[str]) -> pa.Table:
     columns = {}
     for name, values in zip(batch.schema.names, batch.columns, strict=True):
-        columns[name] = values.cast(pa.large_string() if is_text(values.type) else pa.string())
-        columns[name].validate(full=True)
+        if name in names:  # not “text.id”, which comes with “text”
+            columns[name] = values.cast(pa.large_string() if is_text(values.type) else pa.string())
+            columns[name].validate(full=True)
     return pa.table(columns)
 
 

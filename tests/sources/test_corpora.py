@@ -16,7 +16,7 @@ from clsviz.experiment import Experiment
 from clsviz.sources import copies, corpora, tables, uploads
 from clsviz.sources.sampling import draw, sample_of
 
-from .conftest import texts
+from .conftest import Read, texts
 
 MIXED = ["one two", "", "  three ", None]
 DATASET = datasets.Dataset.from_dict(
@@ -35,12 +35,10 @@ def test_fingerprints_do_not_depend_on_pieces() -> None:
     assert first == second != third
 
 
-@pytest.mark.parametrize(
-    "setting", ["configuration", "split", "column", "encoding", "segmentation"]
-)
-def test_shipped_corpora_have_no_settings(setting: str, tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match=setting):
-        corpora.open_corpus(Experiment(**{setting: "lines"}), tmp_path)
+def test_shipped_corpora_have_no_settings(tmp_path: Path) -> None:
+    for setting in ("configuration", "split", "column", "encoding", "segmentation"):
+        with pytest.raises(SettingError, match=setting):
+            corpora.open_corpus(Experiment(**{setting: "lines"}), tmp_path)
 
 
 def test_the_first_sample_imports_nothing_heavy() -> None:
@@ -59,61 +57,45 @@ print(*sorted({"pandas", "datasets", "sklearn", "scipy", "torch"} & set(sys.modu
 
 
 def test_a_file_is_read_once_and_again_when_it_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[Path] = []
     original = tables.open_table
     monkeypatch.setattr(tables, "open_table", lambda *a: opened.append(a[0]) or original(*a))
-    path = tmp_path / "a.txt"
-    path.write_text("One\nTwo\n")
-    experiment = Experiment(corpus=str(path))
-    first, second = (corpora.open_corpus(experiment, tmp_path) for _ in range(2))
-    assert (texts(second), len(opened)) == (["One", "Two"], 1)
-    path.write_text("One\nTwo\nThree\n")
-    third = corpora.open_corpus(experiment, tmp_path)
-    assert (texts(third), len(opened)) == (["One", "Two", "Three"], 2)
-    assert first.fingerprint == second.fingerprint != third.fingerprint
+    first = read("a.txt", "One\nTwo\n")
+    again = corpora.open_corpus(Experiment(corpus=str(tmp_path / "a.txt")), tmp_path / "store")
+    assert (texts(again), len(opened)) == (["One", "Two"], 1)
+    changed = read("a.txt", "One\nTwo\nThree\n")
+    assert (texts(changed), len(opened)) == (["One", "Two", "Three"], 2)
+    assert first.fingerprint == again.fingerprint != changed.fingerprint
 
 
 @pytest.mark.parametrize("damage", ["none", "cut", "filled", "empty"])
 def test_damaged_copies_are_made_again_and_all_have_the_time_of_their_last_use(
-    tmp_path: Path, damage: str
+    read: Read, tmp_path: Path, damage: str
 ) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("".join(f"Line {n}\n" for n in range(1000)))
-    experiment = Experiment(corpus=str(path))
-    fingerprint = corpora.open_corpus(experiment, tmp_path).fingerprint
-    (copy,) = (tmp_path / "corpora").iterdir()
+    fingerprint = read("a.txt", "".join(f"Line {n}\n" for n in range(1000))).fingerprint
+    (copy,) = (tmp_path / "store" / "corpora").iterdir()
     content = copy.read_bytes()
-    if damage != "none":
-        copy.unlink()
-        filled = content[:2000] + bytes(100) + content[2100:]
-        copy.write_bytes({"cut": content[:-50], "filled": filled, "empty": b""}[damage])
+    filled = content[:2000] + bytes(100) + content[2100:]
+    copy.unlink()  # it is mapped
+    damaged = {"none": content, "cut": content[:-50], "filled": filled, "empty": b""}[damage]
+    copy.write_bytes(damaged)
     os.utime(copy, (0, 0))
-    assert corpora.open_corpus(experiment, tmp_path).fingerprint == fingerprint
+    again = corpora.open_corpus(Experiment(corpus=str(tmp_path / "a.txt")), tmp_path / "store")
+    assert again.fingerprint == fingerprint
     assert copy.stat().st_mtime > 0
 
 
-@pytest.mark.parametrize(
-    ("name", "is_file"),
-    [
-        ("python-docs", False),
-        ("a/b", False),
-        ("a/b.csv", True),
-        ("./a", True),
-        ("folder/name", False),
-        ("upload-x", True),
-        ("x" * 400, False),
-    ],
-)
 def test_names_of_files_differ_from_datasets_without_the_disk(
-    name: str, is_file: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "name").write_text("text")
     monkeypatch.chdir(tmp_path)
-    assert corpora.is_file(name) is is_file
-    assert corpora.is_on_hub(name) is (not is_file and name != "python-docs")
+    names = ["a/b.csv", "./a", "a.TXT.gz", "upload-x", "a/b", "folder/name", "x" * 400]
+    assert [corpora.is_file(name) for name in names] == [True] * 4 + [False] * 3
+    assert [corpora.is_on_hub(name) for name in names] == [False] * 4 + [True] * 3
 
 
 @pytest.mark.parametrize(
@@ -215,9 +197,9 @@ def test_a_larger_sample_begins_with_the_smaller_one(tmp_path: Path) -> None:
 
 
 def test_all_sentences_are_drawn_once() -> None:
-    names = [f"text {n}" for n in range(50)]
-    sample = sample_of(corpora.from_texts(names, Experiment()), Experiment(sample_size="all"))
-    assert sorted(sample.sentences()) == sorted(names)
+    corpus = corpora.from_texts([f"text {n}" for n in range(50)], Experiment())
+    sample = sample_of(corpus, Experiment(sample_size="all"))
+    assert sorted(sample.order) == list(range(50))
     assert sample.rows(3, 5)["index"].to_pylist() == sample.order[3:5].tolist()
 
 
