@@ -155,7 +155,7 @@ def download(
     n_bytes = n_done = 0
     bars: list[
         Any
-    ] = []  # of the file in hand: Xet has one for what arrives, one for what is written
+    ] = []  # of the file in hand: Xet has one of what arrives, and one of what it wrote
 
     def check() -> None:
         total = max(1, round(n_bytes / 10**6))
