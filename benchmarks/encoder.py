@@ -24,7 +24,7 @@ import torch
 import clsviz.encoder  # noqa: F401  (before torch: it sets how PyTorch's threads wait)
 from clsviz.encoder.encoder import Encoder
 from clsviz.encoder.forward import has_bfloat16
-from clsviz.encoder.verify import ModelPass
+from clsviz.encoder.passes import ModelPass
 from clsviz.sources import models
 
 LONGEST = 600

@@ -14,8 +14,7 @@ from torch import Tensor
 from clsviz.encoder import pipeline
 from clsviz.encoder.forward import has_bfloat16
 from clsviz.encoder.load import load as load_model
-from clsviz.encoder.reduce import Forward, is_out_of_memory, reduce
-from clsviz.encoder.verify import choose
+from clsviz.encoder.passes import Forward, choose, is_out_of_memory, reduce
 from clsviz.errors import ModelError, SettingError
 from clsviz.experiment import Pooling, Precision
 from clsviz.measurements import Arrays, Kind, Last, Vectors

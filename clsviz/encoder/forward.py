@@ -203,7 +203,7 @@ class ClsBlock(Block):
 
 
 class OwnPass:
-    """The pass through a model, as a `reduce.Forward`, with products in `dtype`.
+    """The pass through a model, as a `passes.Forward`, with products in `dtype`.
 
     Raises LookupError or AttributeError where the model is not built as its type suggests.
     """

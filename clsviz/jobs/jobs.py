@@ -40,6 +40,7 @@ class Job(Generic[T]):
     done, total, unit: its progress. result: as far as there is one. error: what ended it, or None.
     is_active: False once it has ended. is_cancelled: True if nobody wants it any more.
     seconds: time that it has had. head_start: time that counts as if it had had it.
+    wanted_until: by session, infinite while it is connected, LEFT once it has left the job.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class Job(Generic[T]):
         self.is_active = True
         self.is_cancelled = False
         self.seconds = 0.0
-        self._wanted_until: dict[Hashable, float] = {}  # by session
+        self.wanted_until: dict[Hashable, float] = {}
 
     @property
     def turn(self) -> tuple[bool, float, int]:
@@ -63,7 +64,7 @@ class Job(Generic[T]):
     @property
     def is_wanted(self) -> bool:
         """True if a session wants it that is connected, or has not been gone for long."""
-        return max(self._wanted_until.values(), default=LEFT) > time.monotonic()
+        return max(self.wanted_until.values(), default=LEFT) > time.monotonic()
 
     def show(self, done: int, total: int, unit: str) -> None:
         """Note the progress; raises Cancelled where nobody wants the job any more."""
@@ -74,30 +75,20 @@ class Job(Generic[T]):
     def want(self, session: Hashable) -> None:
         """A session wants this job, or is back; one that has left it does not return by itself."""
         if not self.is_cancelled and not self.has_left(session):
-            self._wanted_until[session] = math.inf
+            self.wanted_until[session] = math.inf
 
     def is_wanted_by(self, session: Hashable) -> bool:
         """True if the session wants the job, and has not left it."""
-        return self._wanted_until.get(session, LEFT) > LEFT
+        return self.wanted_until.get(session, LEFT) > LEFT
 
     def leave(self, session: Hashable) -> None:
         """A session no longer wants it; it ends soon if nobody else does."""
-        self._wanted_until[session] = LEFT
+        self.wanted_until[session] = LEFT
         self.is_cancelled = self.is_active and not self.is_wanted
 
     def has_left(self, session: Hashable) -> bool:
         """True if the session has left the job."""
-        return self._wanted_until.get(session) == LEFT
-
-    def rejoin(self, session: Hashable) -> None:
-        """A session that has left the job wants it again."""
-        self._wanted_until.pop(session, None)
-        self.want(session)
-
-    def disconnect(self, session: Hashable, grace_seconds: float) -> None:
-        """A session has gone, and may come back."""
-        if self.is_wanted_by(session):
-            self._wanted_until[session] = time.monotonic() + grace_seconds
+        return self.wanted_until.get(session) == LEFT
 
 
 class Jobs:
@@ -147,7 +138,8 @@ class Jobs:
     def again(self, job: Job[Any], session: Hashable) -> None:
         """Let a session have a job again that it left, or that failed: the next `ask` does it."""
         with self._lock:
-            job.rejoin(session)
+            job.wanted_until.pop(session, None)
+            job.want(session)
             if job.error or job.is_cancelled:
                 self._jobs = {key: other for key, other in self._jobs.items() if other is not job}
 
@@ -158,9 +150,11 @@ class Jobs:
 
     def disconnect(self, session: Hashable) -> None:
         """A session has gone: in public mode its jobs end in a while, if no other wants them."""
+        seconds = GRACE_SECONDS if limits.is_public() else math.inf
         with self._lock:
             for job in self._jobs.values():
-                job.disconnect(session, GRACE_SECONDS if limits.is_public() else math.inf)
+                if job.is_wanted_by(session):
+                    job.wanted_until[session] = time.monotonic() + seconds
 
     def _run(self) -> None:
         last: Job[Any] | None = None

@@ -80,11 +80,18 @@ class Worker(InProcess):
     def _call(self, function: Callable[..., T], weights: Weights, *rest: Any) -> T:
         from concurrent.futures.process import BrokenProcessPool
 
+        from loky import get_reusable_executor
         from loky.process_executor import ShutdownExecutorError
 
         limit = LOADING_SECONDS if function is _load else self._hung_seconds
         for _ in range(2):  # after a kill the next call fails, too
-            executor = _executor()
+            executor: Executor = get_reusable_executor(
+                max_workers=1,
+                timeout=IDLE_SECONDS,
+                initializer=_begin,
+                initargs=(os.getpid(),),
+                env=ENVIRONMENT,
+            )
             try:
                 return executor.submit(_survive, function, weights, *rest).result(limit)
             except (BrokenProcessPool, ShutdownExecutorError):
@@ -95,19 +102,6 @@ class Worker(InProcess):
                 raise ModelError(reason, "Measure again, or choose a smaller model.") from None
         reason = f"{weights.label} ended the process that ran it: memory may have run out."
         raise ModelError(reason, "Choose a smaller model.")
-
-
-def _executor() -> "Executor":
-    from loky import get_reusable_executor
-
-    executor: Executor = get_reusable_executor(
-        max_workers=1,
-        timeout=IDLE_SECONDS,
-        initializer=_begin,
-        initargs=(os.getpid(),),
-        env=ENVIRONMENT,
-    )
-    return executor
 
 
 def _begin(parent: int) -> None:

@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +26,6 @@ IN_USE_SECONDS: Final = 3600.0
 
 MERGED: Final = 64
 """Slices of a measurement that become one chunk."""
-
-
-class Span(NamedTuple):
-    """A chunk on disk: sentences start to stop."""
-
-    start: int
-    stop: int
-    path: Path
 
 
 class Chunks:
@@ -70,7 +62,7 @@ class Chunks:
             os.utime(self.root / key)  # so that those that nobody reads are known
         chunks: list[Arrays] = []
         end = 0
-        for (start, stop, _), arrays in self._sound(key, n):
+        for start, stop, arrays in self._sound(key, n):
             if start > end:
                 break
             chunks.append({name: array[end - start : n - start] for name, array in arrays.items()})
@@ -79,9 +71,11 @@ class Chunks:
 
     def missing(self, key: str, n: int) -> list[tuple[int, int]]:
         """Start and stop of each range of the first n sentences that no sound chunk holds."""
-        spans = [span for span, _ in self._sound(key, n)]
-        starts, stops = [0, *(span.stop for span in spans)], [*(span.start for span in spans), n]
-        return [(a, b) for a, b in zip(starts, stops, strict=True) if a < b]
+        ranges, end = [], 0
+        for start, stop, _ in self._sound(key, n):
+            ranges.append((end, start))
+            end = stop
+        return [(start, stop) for start, stop in [*ranges, (end, n)] if start < stop]
 
     def merge(self, key: str, begin: int, chunks: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
         """Store consecutive chunks, the first of which begins with `begin`, as one; returns it."""
@@ -93,23 +87,23 @@ class Chunks:
                 self._remove(path)
         return merged
 
-    def _sound(self, key: str, n: int) -> Iterator[tuple[Span, Arrays]]:
+    def _sound(self, key: str, n: int) -> Iterator[tuple[int, int, Arrays]]:
         """The chunks of the first n sentences that each reach beyond those before, in order.
 
         They may overlap, as two programs may have measured the same. A damaged one is deleted.
         """
         end = 0
-        for span in self._spans(key):
-            if span.start < n and span.stop > end:
-                content = files.read_arrays(span.path)
-                if content and content[1] == _about(key, span.start, span.stop):
-                    yield span, content[0]
-                    end = span.stop
+        for start, stop, path in self._spans(key):
+            if start < n and stop > end:
+                content = files.read_arrays(path)
+                if content and content[1] == _about(key, start, stop):
+                    yield start, stop, content[0]
+                    end = stop
                 else:
-                    self._remove(span.path)
+                    self._remove(path)
 
-    def _spans(self, key: str) -> list[Span]:
-        """All chunks of a measurement; of those with the same start the longest comes first."""
+    def _spans(self, key: str) -> list[tuple[int, int, Path]]:
+        """Start, stop and path of all chunks; of those with the same start the longest first."""
         roots = [root for root in (self.shipped, self.root) if root is not None]
         try:
             paths = [path for root in roots for path in (root / key).glob("*-*.safetensors")]
@@ -118,10 +112,10 @@ class Chunks:
             raise StoreError(reason, "Choose another folder, or let this one be read.") from error
         spans = []
         for path in paths:
-            ends = path.stem.split("-")
-            if len(ends) == 2 and all(map(str.isdecimal, ends)) and int(ends[0]) < int(ends[1]):
-                spans.append(Span(int(ends[0]), int(ends[1]), path))
-        return sorted(spans, key=lambda span: (span.start, -span.stop))
+            start, stop = path.stem.split("-", 1)
+            if start.isdecimal() and stop.isdecimal() and int(start) < int(stop):
+                spans.append((int(start), int(stop), path))
+        return sorted(spans, key=lambda span: (span[0], -span[1]))
 
     def _remove(self, path: Path) -> None:
         """Remove a chunk, unless it is shipped."""

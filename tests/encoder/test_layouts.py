@@ -12,7 +12,7 @@ import transformers
 from clsviz.encoder import encoder as module
 from clsviz.encoder.encoder import load
 from clsviz.encoder.forward import LAYOUTS, OwnPass, has_bfloat16
-from clsviz.encoder.reduce import reduce
+from clsviz.encoder.passes import reduce
 from clsviz.errors import SettingError
 from clsviz.measurements import Last, Norms, Vectors
 from clsviz.sources.models import Weights
