@@ -288,7 +288,7 @@ def _table(searches: Searches, rankings: Rankings, answers: Answer) -> "pd.DataF
     side = list(OTHER).index(answers.similarity)
     tens, recall = answers.own.tens, answers.own.recalls
     nearest, best, n_right = rankings.nearest[side], tens[:, 0], answers.relevance.n_right
-    right_tokens, found_tokens = rankings.n_tokens[nearest], rankings.n_tokens[tens]
+    right_tokens, ten_tokens = rankings.n_tokens[nearest], rankings.n_tokens[tens]
     table = pd.DataFrame(
         {
             "query": searches.queries.table["sentence"].to_pandas().to_numpy(),
@@ -298,8 +298,8 @@ def _table(searches: Searches, rankings: Rankings, answers: Answer) -> "pd.DataF
             "n_right": n_right,
             "n_right_found": np.rint(recall * np.minimum(n_right, N_PLACES)).astype(np.int32),
             "first": texts[best],
-            "first_tokens": found_tokens[:, 0],
-            "mean_tokens": found_tokens.mean(axis=1),
+            "first_tokens": ten_tokens[:, 0],
+            "mean_tokens": ten_tokens.mean(axis=1),
             "recall": recall,
         }
     )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.errors import Undefined
-from clsviz.statistics.intervals import N_DRAWS, Floats, Interval, middle
+from clsviz.statistics.intervals import ENDS, N_DRAWS, Floats, Interval, middle
 from clsviz.statistics.ranking import N_PLACES, Floats32, Relevance
 
 if TYPE_CHECKING:
@@ -184,8 +184,8 @@ class Evaluation:
         n = self.relevance.n_texts
         places = np.bincount(tens.ravel(), minlength=n) / N_PLACES
         right = np.bincount(self.relevance.texts, self.relevance.weights, n)
-        orders = (random.permutation(self.fifths) for _ in range(N_DRAWS))
-        sums = [[np.bincount(fifths, of, N_FIFTHS) for of in (places, right)] for fifths in orders]
+        columns, of_fifth = np.stack([places, right]), np.eye(N_FIFTHS)
+        sums = [columns @ of_fifth[random.permutation(self.fifths)] for _ in range(N_DRAWS)]
         return _ratio(*np.swapaxes(sums, 0, 1))
 
 
@@ -224,11 +224,7 @@ def _sums(cells: NDArray[np.intp], weights: NDArray[Any], n: int) -> Floats:
 
 def _middles(draws: Floats, is_enough: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """The ends of the interval of each column; 0 and infinity where there is not enough."""
-    ends = [
-        middle(column) if is_bounded else (0.0, np.inf)
-        for column, is_bounded in zip(draws.T, is_enough, strict=True)
-    ]
-    low, high = np.transpose(ends)
+    low, high = np.where(is_enough, np.quantile(draws, ENDS, axis=0), [[0.0], [np.inf]])
     return low, high
 
 

@@ -13,6 +13,7 @@ Floats = NDArray[np.float64]
 Interval = tuple[float, float]
 
 CONFIDENCE = 0.95
+ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)  # quantiles of draws
 ROUNDING = 1e-6  # norms that vary by a smaller share of their mean vary by that of float32
 FEWEST_DIFFERENT = 100  # clusters: of fewer, a fifth or a tail is a handful, and no answer is firm
 LEAST_GROUPS = 10  # row groups that suffice to estimate how they differ
@@ -69,7 +70,7 @@ def student_t(degrees: float) -> float:
     """The number of standard errors that an interval reaches to either side."""
     from scipy.special import stdtrit  # scipy.stats takes a second to import
 
-    return float(stdtrit(degrees, (1 + CONFIDENCE) / 2))
+    return float(stdtrit(degrees, ENDS[1]))
 
 
 def jackknife(without: Floats) -> tuple[float, float]:
@@ -105,8 +106,7 @@ def resample(columns: Sequence[Floats], clusters: ArrayLike, seed: int = 0) -> F
 
 def middle(values: Floats) -> Interval:
     """The interval that holds the middle 95 of 100 finite values."""
-    ends = np.array([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    low, high = np.quantile(values[np.isfinite(values)], ends)
+    low, high = np.quantile(values[np.isfinite(values)], ENDS)
     return float(low), float(high)
 
 
@@ -122,14 +122,16 @@ def margin(draws: Floats) -> float:
     return float(np.quantile(np.ptp(centred, axis=0), CONFIDENCE))
 
 
-def means(columns: Sequence[Floats], drawn: Sequence[NDArray[Any]]) -> tuple[list[Interval], float]:
+def means(
+    columns: Sequence[Floats], groupings: Sequence[NDArray[Any]]
+) -> tuple[list[Interval], float]:
     """Intervals of the means of m columns (n,), and the margin of their differences.
 
-    drawn: (n,) each, from `clusterings`.
+    groupings: (n,) each, from `clusterings`.
     """
     if not columns:
         return [], np.nan
-    sums = [resample([np.ones(len(columns[0])), *columns], numbers) for numbers in drawn]
+    sums = [resample([np.ones(len(columns[0])), *columns], numbers) for numbers in groupings]
     draws = [one[1:] / one[0] for one in sums]
     intervals = [max(map(middle, rows), key=np.ptp) for rows in zip(*draws, strict=True)]
     return intervals, max(map(margin, draws))

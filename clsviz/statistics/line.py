@@ -106,14 +106,14 @@ def fit(
     )
 
 
-def r2_margin(pairs: Sequence[tuple[Floats, Floats]], drawn: Sequence[NDArray[Any]]) -> float:
+def r2_margin(pairs: Sequence[tuple[Floats, Floats]], groupings: Sequence[NDArray[Any]]) -> float:
     """The margin of differences of R² of m lines, each of lengths and norms (n,).
 
-    drawn: (n,) each, from `clusterings`. NaN for fewer than two lines.
+    groupings: (n,) each, from `clusterings`. NaN for fewer than two lines.
     """
     columns = [moments(lengths, norms) for lengths, norms in pairs]
     margins = []
-    for numbers in drawn:
+    for numbers in groupings:
         rs = [of_sums(resample(own, numbers), np.sum(own, axis=1))[2] for own in columns]
         margins.append(margin(np.nan_to_num(rs) ** 2))
     return max(margins)

@@ -35,8 +35,8 @@ def test_an_interval_is_that_of_searches_drawn_again() -> None:
     shares, random = (tens < 80).mean(axis=1), np.random.RandomState(5)
     again = []
     for _ in range(4000):
-        drawn = random.randint(0, N, N)
-        again.append(shares[drawn].mean() / (drawn < 80).mean())
+        rows = random.randint(0, N, N)
+        again.append(shares[rows].mean() / (rows < 80).mean())
     expected = np.quantile(again, [0.025, 0.975])
     assert EVALUATION.rank(tens).intervals[0] == pytest.approx(expected, rel=0.03)
 

@@ -63,7 +63,7 @@ def test_too_few_texts_have_no_centre(vectors) -> None:
         Trial(*vectors, LENGTHS, everything, is_cosine=True).rank("centred", FOLDS)
 
 
-def found(recall: float, is_fair: bool = True, seed: int = 0) -> Ranking:
+def ranked(recall: float, is_fair: bool = True, seed: int = 0) -> Ranking:
     """Searches that find their text with this probability, and short texts if it is unfair."""
     tens = np.random.RandomState(seed).randint(0, N if is_fair else N // 4, (N, 10))
     hits = np.random.RandomState(9).random_sample(N) < recall
@@ -72,12 +72,12 @@ def found(recall: float, is_fair: bool = True, seed: int = 0) -> Ranking:
 
 
 ADVICE = {
-    "a clear gain": (found(0.2), [found(0.8, seed=1)], ("a", False)),
-    "the largest gain": (found(0.2), [found(0.5, seed=1), found(0.9, seed=2)], ("b", False)),
-    "no gain": (found(0.5), [found(0.5)], None),
-    "a loss": (found(0.8), [found(0.2, seed=1)], None),
-    "fair at a cost": (found(0.8, is_fair=False), [found(0.3, seed=1)], ("a", True)),
-    "unfair at a cost": (found(0.8, is_fair=False), [found(0.3, is_fair=False, seed=1)], None),
+    "a clear gain": (ranked(0.2), [ranked(0.8, seed=1)], ("a", False)),
+    "the largest gain": (ranked(0.2), [ranked(0.5, seed=1), ranked(0.9, seed=2)], ("b", False)),
+    "no gain": (ranked(0.5), [ranked(0.5)], None),
+    "a loss": (ranked(0.8), [ranked(0.2, seed=1)], None),
+    "fair at a cost": (ranked(0.8, is_fair=False), [ranked(0.3, seed=1)], ("a", True)),
+    "unfair at a cost": (ranked(0.8, is_fair=False), [ranked(0.3, is_fair=False, seed=1)], None),
 }
 
 
