@@ -128,7 +128,7 @@ def shell() -> str:
     page = (files("streamlit") / "static" / "index.html").read_text("utf-8")
     ours = (
         '<script>window.__streamlit = { BACKEND_BASE_URL: new URL(".", location).href }</script>'
-        f'<link rel="preload" as="script" href="{script("plotly")[0]}">'
+        f'<script async src="{script("plotly")[0]}"></script>'
         f'<script type="module" src="{script("chart")[0]}"></script>'
     )
     return page.replace("</title>", f"</title>{ours}", 1)

@@ -2,6 +2,7 @@
 
 const TRIES = 4
 const PAUSE = 1000 // milliseconds between two tries
+const SECONDS = 30 // in which a script loads
 const ECHO = 500 // milliseconds: a tap arrives as two clicks
 const MOST_LARGE = 10 // picked points; with more, colour suffices
 const ARRAYS = { i1: Int8Array, i2: Int16Array, i4: Int32Array, f4: Float32Array, f8: Float64Array }
@@ -10,41 +11,21 @@ Object.assign(ARRAYS, { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array })
 const isTouch = matchMedia("(pointer: coarse)").matches
 const wait = (time) => new Promise((resolve) => setTimeout(resolve, time))
 
-async function retry(attempt, tries = TRIES) {
-  try {
-    return await attempt()
-  } catch (error) {
-    if (tries === 1) throw error
-    await wait(PAUSE)
-    return retry(attempt, tries - 1)
+// Plotly's script is in the head of the page; see web.py.
+async function loadPlotly() {
+  for (let n = 0; !window.Plotly; n += 1) {
+    if (n > SECONDS * 20) throw new Error("The script of charts does not load. Reload the page.")
+    await wait(50)
   }
+  return window.Plotly
 }
 
-const loadScript = (address) =>
-  new Promise((resolve, reject) => {
-    const script = document.createElement("script")
-    script.src = address
-    script.onload = () => resolve(window.Plotly)
-    script.onerror = () => {
-      script.remove()
-      reject(new Error("The script of charts does not load. Reload the page."))
-    }
-    document.head.append(script)
-  })
-
-// One script for all charts; where it fails, the next redraw tries again.
-function loadPlotly(address) {
-  window.clsvizPlotly ??= retry(() => loadScript(address)).catch((error) => {
-    window.clsvizPlotly = undefined
-    throw error
-  })
-  return window.clsvizPlotly
-}
-
-async function fetchFigure(address) {
-  const answer = await fetch(address).catch(() => ({ ok: false }))
-  if (!answer.ok) throw new Error("The picture does not load. Reload the page.")
-  return answer.text()
+async function fetchFigure(address, tries = TRIES) {
+  const answer = await fetch(address).catch(() => undefined)
+  if (answer?.ok) return answer.text()
+  if (tries === 1) throw new Error("The picture does not load. Reload the page.")
+  await wait(PAUSE)
+  return fetchFigure(address, tries - 1)
 }
 
 // The page's colours by those of the light theme, which figures have.
@@ -126,11 +107,9 @@ async function draw(plot) {
 }
 
 async function redraw(plot) {
-  const { address, figure, plotly, theme } = plot.content
-  if (address && plot.fetched?.address !== address) {
-    plot.fetched = { address, text: retry(() => fetchFigure(address)) }
-  }
-  const [Plotly, text] = await Promise.all([loadPlotly(plotly), figure || plot.fetched.text])
+  const { address, figure, theme } = plot.content
+  if (address && plot.fetched?.address !== address) plot.fetched = { address, text: fetchFigure(address) }
+  const [Plotly, text] = await Promise.all([loadPlotly(), figure || plot.fetched.text])
   if (!plot.isConnected) return
   const { hovered } = plot
   const style = getComputedStyle(plot)

@@ -39,7 +39,6 @@ def show(
     data = {
         "address": web.pack(figure) if is_public else "",
         "figure": "" if is_public else figure,
-        "plotly": web.script("plotly")[0],
         "theme": THEME,
         "alt": alt,
         "height": height,

@@ -3,8 +3,6 @@
 import re
 import uuid
 from collections.abc import Hashable
-from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 
@@ -19,38 +17,28 @@ from clsviz.store.chunks import Chunks
 from clsviz.store.results import Results
 
 
-@dataclass(frozen=True)
 class Server:
     """One for all sessions.
 
     root: the store's folder. fetch, model, analysis: jobs that download and read, that run models,
-    and that compute. speeds: of measuring, by precision, as `speed` notes them.
+    and that compute. speeds: of measuring, by precision, as `work.measured` notes them.
     """
 
-    root: Path
-    fetch: Jobs
-    model: Jobs
-    analysis: Jobs
-    worker: Worker
-    chunks: Chunks
-    results: Results
-    speeds: dict[Precision, float]
+    def __init__(self) -> None:
+        self.root = default_store()
+        self.fetch = Jobs("fetch", n_threads=4)
+        self.model = Jobs("model")
+        self.analysis = Jobs("analysis")
+        self.worker = Worker()
+        self.chunks = Chunks(self.root, SHIPPED, limits.number("store_bytes"))
+        self.results = Results(self.root, SHIPPED)
+        self.speeds: dict[Precision, float] = {}
 
 
 @st.cache_resource(show_spinner=False)
 def server() -> Server:
     """The server."""
-    root = default_store()
-    return Server(
-        root=root,
-        fetch=Jobs("fetch", n_threads=4),
-        model=Jobs("model"),
-        analysis=Jobs("analysis"),
-        worker=Worker(),
-        chunks=Chunks(root, SHIPPED, limits.number("store_bytes")),
-        results=Results(root, SHIPPED),
-        speeds={},
-    )
+    return Server()
 
 
 def session() -> Hashable:
