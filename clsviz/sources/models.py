@@ -153,9 +153,7 @@ def download(
 
     sizes = hub.open_repository(name, "model", revision, patience).sizes
     n_bytes = n_done = 0
-    bars: list[
-        Any
-    ] = []  # of the file in hand: Xet has one of what arrives, and one of what it wrote
+    bars: list[Any] = []  # of the file in hand: Xet has one for the network, and one for the disk
 
     def check() -> None:
         total = max(1, round(n_bytes / 10**6))
