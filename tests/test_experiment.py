@@ -47,10 +47,10 @@ def test_a_value_that_cannot_be_used_is_named(name: str, text: str, reason: str)
 
 
 @pytest.mark.parametrize("text", ["inf", "nan", "1e400", "-inf", "9" * 5000])
-@pytest.mark.parametrize("name", RANGES)
-def test_no_number_is_infinite(name: str, text: str) -> None:
-    with pytest.raises(SettingError, match=f"^{name} is “.{{3,80}}”. [A-Z].*$"):
-        Experiment.parse({name: text})
+def test_no_number_is_infinite(text: str) -> None:
+    for name in RANGES:
+        with pytest.raises(SettingError, match=f"^{name} is “.{{3,80}}”. [A-Z].*$"):
+            Experiment.parse({name: text})
 
 
 def test_an_empty_value_in_a_link_is_the_default() -> None:

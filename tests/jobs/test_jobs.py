@@ -32,21 +32,6 @@ def count(n: float, order: list[object] | None = None, name: object = None):
     return steps
 
 
-class Gated:
-    """Steps that wait until they are let on."""
-
-    def __init__(self) -> None:
-        self.gate = threading.Semaphore(0)
-        self.n_begun = 0
-
-    def __call__(self, job: Job[int]) -> Steps:
-        while True:
-            self.n_begun += 1
-            self.gate.acquire(timeout=5)
-            job.show(self.n_begun, 100, "steps")
-            yield
-
-
 @pytest.fixture
 def jobs() -> Jobs:
     return Jobs("test")
@@ -76,31 +61,18 @@ def test_an_error_ends_its_job_and_not_the_thread(jobs: Jobs) -> None:
 
 
 def test_a_job_ends_when_the_last_session_leaves_it(jobs: Jobs) -> None:
-    steps = Gated()
-    job = jobs.ask("key", steps, "a")
-    jobs.ask("key", steps, "b")
-    job.leave("a")
-    steps.gate.release()
-    wait_for(lambda: steps.n_begun == 2)
-    assert job.is_active
-    assert job.has_left("a")
-    jobs.ask("key", steps, "a")  # a redraw of the page that has left
-    job.leave("b")
-    steps.gate.release()
-    wait_for(lambda: not job.is_active)
-    assert job.is_cancelled
-
-
-def test_a_session_that_left_may_rejoin_while_others_wait(jobs: Jobs) -> None:
     job = jobs.ask("key", count(math.inf), "a")
     jobs.ask("key", count(math.inf), "b")
     job.leave("a")
+    jobs.ask("key", count(math.inf), "a")  # a redraw of the page that has left
+    assert (job.has_left("a"), job.is_cancelled) == (True, False)
     jobs.again(job, "a")
     assert jobs.ask("key", count(math.inf), "a") is job
     job.leave("b")
     assert not job.is_cancelled
     job.leave("a")
-    assert job.is_cancelled
+    wait_for(lambda: not job.is_active)
+    assert (job.is_cancelled, job.error) == (True, None)
 
 
 @pytest.mark.parametrize(("is_public", "ends"), [("1", True), ("0", False)])
@@ -144,14 +116,17 @@ def test_a_session_that_asks_for_too_many_leaves_the_one_of_longest_ago(
 
 def test_jobs_take_turns_and_urgent_ones_come_first(jobs: Jobs) -> None:
     order: list[object] = []
-    hold = Gated()
-    holding = jobs.ask("hold", hold, "a")
-    wait_for(lambda: hold.n_begun == 1)
+    gate = threading.Event()
+
+    def hold(job: Job[int]) -> Steps:
+        gate.wait(5)
+        yield
+
+    jobs.ask("hold", hold, "a")
     first, second = (jobs.ask(name, count(2, order, name), "a") for name in ("first", "second"))
     jobs.ask("urgent", count(2, order, "urgent"), "c", is_urgent=True)
     assert jobs.ahead(second) == jobs.ahead(first) + 1
-    holding.leave("a")
-    hold.gate.release()
+    gate.set()
     wait_for(lambda: len(order) == 6)
     assert order[:2] == ["urgent", "urgent"]
     assert {*order[2:4]} == {*order[4:]} == {"first", "second"}

@@ -9,7 +9,7 @@ import numpy as np
 import psutil
 import pytest
 
-from clsviz.errors import ModelError, StoreError
+from clsviz.errors import ModelError
 from clsviz.experiment import Experiment
 from clsviz.jobs import measure as module
 from clsviz.jobs.jobs import Job
@@ -87,12 +87,6 @@ def test_slices_are_merged(
     assert len(list((tmp_path / job.result.key).iterdir())) == -(-n_slices // 2)
     again = run(prepared, tmp_path, Counting(fails_at=0))
     np.testing.assert_array_equal(again.result.norms.cls, job.result.norms.cls)
-
-
-def test_a_store_that_cannot_be_written_says_so(prepared: Prepared, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StoreError, match="cannot be written"):
-        run(prepared, tmp_path / "file")
 
 
 @pytest.mark.slow
