@@ -6,9 +6,9 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,13 +18,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 APP = Path(__file__).parents[2] / "app.py"
 
 FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
 ]
 
 START_SECONDS = 120
@@ -33,7 +28,10 @@ PATIENCE = 60_000
 
 expect.set_options(timeout=PATIENCE / 2)
 
-SIZES = {"wide": (1280, 900), "phone": (390, 844)}
+SIZES = {
+    "wide": {"viewport": {"width": 1280, "height": 900}},
+    "phone": {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True},
+}
 
 Visit = Callable[..., Page]
 
@@ -41,38 +39,31 @@ Visit = Callable[..., Page]
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server that ends with the tests."""
-    yield from serve(tmp_path_factory.mktemp("server"), {})
+    yield from serve(tmp_path_factory.mktemp("server"))
 
 
-def serve(folder: Path, variables: dict[str, str]) -> Iterator[str]:
+def serve(folder: Path, **variables: str) -> Iterator[str]:
     """The address of a server with variables of its environment; its log has no traceback."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
+    address, log = f"http://127.0.0.1:{port}/", folder / "log"
     options = [f"--server.port={port}", "--server.address=127.0.0.1", "--server.headless=true"]
-    command = [sys.executable, "-m", "streamlit", "run", str(APP), *options]
-    settings = {
-        "CLSVIZ_STORE": str(folder / "store"),
-        "HF_HUB_OFFLINE": "1",
-        "HF_HOME": str(folder / "hub"),
-        **variables,
-    }
-    with open(folder / "log", "wb") as log:
+    folders = {"CLSVIZ_STORE": str(folder / "store"), "HF_HOME": str(folder / "hub")}
+    with log.open("wb") as file:
         process = subprocess.Popen(
-            command,
+            [sys.executable, "-m", "streamlit", "run", str(APP), *options],
             cwd=APP.parent,
-            env={**os.environ, **settings},
-            stdout=log,
+            env={**os.environ, **folders, "HF_HUB_OFFLINE": "1", **variables},
+            stdout=file,
             stderr=subprocess.STDOUT,
         )
     try:
-        address = f"http://127.0.0.1:{port}/"
-        wait_until_ready(address, process)
+        wait_until_ready(f"{address}ready", process)
         yield address
     finally:
         process.terminate()
         process.wait(30)
-    text = (folder / "log").read_text("utf-8")
-    assert "Traceback" not in text, text
+    assert "Traceback" not in log.read_text("utf-8"), log.read_text("utf-8")
 
 
 def wait_until_ready(address: str, process: "subprocess.Popen[bytes]") -> None:
@@ -80,11 +71,9 @@ def wait_until_ready(address: str, process: "subprocess.Popen[bytes]") -> None:
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end:
         assert process.poll() is None, "the server has ended"
-        try:
-            with urllib.request.urlopen(f"{address}ready", timeout=5):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.2)
+        with suppress(OSError), urllib.request.urlopen(address, timeout=5):
+            return
+        time.sleep(0.2)
     raise TimeoutError("the server is not ready")
 
 
@@ -95,9 +84,8 @@ def browser() -> Iterator[Browser]:
         names = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")
         system = next(filter(None, map(shutil.which, names)), None)
         has_own = Path(playwright.chromium.executable_path).exists()
-        browser = playwright.chromium.launch(
-            executable_path=None if has_own else system, args=FLAGS, headless=True
-        )
+        path = None if has_own else system
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS, headless=True)
         yield browser
         browser.close()
 
@@ -117,32 +105,21 @@ def violations(page: Page) -> list[tuple[str, str]]:
 def visit(browser: Browser, server: str) -> Iterator[Visit]:
     """Open an address; no page may have an error of its scripts, ask elsewhere, or for nothing.
 
-    size: a key of SIZES; a phone has touch. scheme: light or dark.
+    size: a key of SIZES; a phone has touch. scheme: light or dark. server: the address of another.
     """
     errors: list[str] = []
     pages: list[Page] = []
 
     def visit(path: str, size: str = "wide", scheme: str = "light", server: str = server) -> Page:
-        width, height = SIZES[size]
-        is_phone = size == "phone"
-        page = browser.new_page(
-            viewport={"width": width, "height": height},
-            color_scheme=scheme,
-            has_touch=is_phone,
-            is_mobile=is_phone,
-        )
+        page = browser.new_page(**SIZES[size], color_scheme=scheme)
+        ours = (server, server.replace("http:", "ws:"), "blob:", "data:")
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("request", lambda request: check(server, request.url))
+        page.on("request", lambda one: one.url.startswith(ours) or errors.append(one.url))
         page.on("response", lambda answer: answer.status < 400 or errors.append(answer.url))
         pages.append(page)
         page.goto(server + path)
         return page
-
-    def check(server: str, address: str) -> None:
-        ours = (server, server.replace("http:", "ws:"), "blob:", "data:")
-        if not address.startswith(ours):
-            errors.append(address)
 
     yield visit
     for page in pages:

@@ -222,7 +222,7 @@ def test_a_file_says_how_it_was_read(visit: Visit, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    yield from serve(tmp_path_factory.mktemp("public"), {"CLSVIZ_PUBLIC": "1"})
+    yield from serve(tmp_path_factory.mktemp("public"), CLSVIZ_PUBLIC="1")
 
 
 @pytest.mark.parametrize("name", web.PAGES)
