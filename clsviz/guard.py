@@ -26,7 +26,7 @@ UPLOADS_OF_SESSION: Final = 10
 """Uploads of the largest size that a session may send: Streamlit keeps them while it lasts."""
 
 FORM_BYTES: Final = 2**14
-"""That the form around an upload has, at most."""
+"""The form around an upload, at most."""
 
 FULL: Final = "The server is full. Try again in some minutes."
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Image
 
 WIDTH, HEIGHT, DOTS = 1000, 560, 100
-"""Of an image in Plotly's pixels, and how many of them make an inch; a PNG has twice as many."""
+"""Plotly's pixels of an image, and of an inch; a PNG has twice as many."""
 
 POINTS: Final = 72 / DOTS
 """Points of a pixel."""

@@ -34,7 +34,7 @@ LOOKS: Final = (
     Look("mean", "probe", "mean-pooled", style.OWN, "diamond"),
     Look("pooler", "probe", "pooler output", style.OTHER, "square"),
 )
-"""Of all but [CLS] there is one point."""
+"""All but [CLS] have one point."""
 
 ROOM: Final = 0.04
 """Height of a label above its line, and of the picture above all, as a share of the picture."""

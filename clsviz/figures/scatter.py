@@ -58,26 +58,7 @@ def norms(result: Result) -> Figure:
         *_stars(typed),
         *(_marginals(lengths, norms) if len(rows) else []),
     ]
-    stars = [
-        Label(
-            style.shorten(own["sentence"], 20),
-            style.TEXT,
-            x := own["length"],
-            own["norm"],
-            2 * x > xs[1],
-        )
-        for own in typed
-    ]
-    notes = style.annotations(stars if len(stars) <= MOST_NAMED else [], xs, ys)
-    for n, line in enumerate(reversed(lines)):  # in the right corner that the lines leave free
-        step, colour = 18 * n if is_rising else -18 * n, line["line"]["color"]
-        corner: Trace = {
-            "is_left": False,
-            "is_top": not is_rising,
-            "yshift": step,
-            "weight": "bold",
-        }
-        notes.append(style.corner(line["name"], colour, **corner))
+    notes = _notes(lines, typed, xs, ys, is_rising)
     if is_dense:
         data.insert(0, _density(lengths, norms, ys))
         text = f"{counted(len(rows))} by cell, and {FEW_POINTS:,} of them as points"
@@ -191,6 +172,28 @@ def _cells(lengths: NDArray[np.int32]) -> NDArray[np.float64]:
     """Edges of at most `MOST_LENGTHS` cells of whole lengths."""
     step = -(-int(np.ptp(lengths) + 1) // MOST_LENGTHS)
     return np.arange(lengths.min(), lengths.max() + 1 + step, step) - 0.5
+
+
+def _notes(
+    lines: Sequence[Trace],
+    typed: Sequence[Mapping[str, Any]],
+    xs: list[float],
+    ys: list[float],
+    is_rising: bool,
+) -> list[Trace]:
+    """The first words of each star, and the lines' names in the right corner that they leave."""
+    stars = [
+        Label(style.shorten(own["sentence"], 20), style.TEXT, x, own["norm"], 2 * x > xs[1])
+        for own in typed
+        for x in [own["length"]]
+    ]
+    notes = style.annotations(stars if len(stars) <= MOST_NAMED else [], xs, ys)
+    corner: Trace = {"is_left": False, "is_top": not is_rising, "weight": "bold"}
+    step = 18 if is_rising else -18
+    for n, line in enumerate(reversed(lines)):
+        colour = line["line"]["color"]
+        notes.append(style.corner(line["name"], colour, yshift=step * n, **corner))
+    return notes
 
 
 def _density(lengths: NDArray[np.int32], norms: NDArray[np.float32], ys: list[float]) -> Trace:

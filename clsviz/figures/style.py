@@ -28,7 +28,7 @@ SEQUENCE: Final = (
 """Few to many."""
 
 COLOURS: Final = (LINE, POINTS, SUMMARY, OWN, OTHER)
-"""Of what stands side by side; the first is the one that the result is about."""
+"""Colours side by side; the first is that of the result's own subject."""
 
 BACKGROUND, TEXT, GRID = "#ffffff", "#3d4451", "#e3e7ec"
 
@@ -212,7 +212,7 @@ class Label:
 
     @property
     def width(self) -> float:
-        """Of the text, in pixels, about."""
+        """The width of the text in pixels, about."""
         return 0.6 * LABEL_SIZE * len(self.text)
 
 

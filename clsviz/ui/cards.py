@@ -21,7 +21,7 @@ ORIGINAL: Final = Experiment(
     model="google-bert/bert-base-uncased", corpus="bookcorpus/bookcorpus", sample_size=100_000
 )
 ORIGINAL_WEIGHTS: Final = 12 * 7_087_872
-"""Of the twelve blocks of BERT base."""
+"""The twelve blocks of BERT base."""
 
 N_FIRST: Final = 10
 MOST_ROWS: Final = 1000
@@ -37,7 +37,7 @@ def is_new_file(corpus: str) -> bool:
 
 
 def show_reading(corpus: Corpus, experiment: Experiment) -> None:
-    """How a file of one's own was read; another column or cut is a click away."""
+    """Draw how a file of one's own was read; another column or cut is a click away."""
     if not is_new_file(experiment.corpus):
         return
     reading = corpus.reading
@@ -64,7 +64,7 @@ def show_reading(corpus: Corpus, experiment: Experiment) -> None:
 
 
 def show_first(rows: "pd.DataFrame | Mapping[str, Any]", alt: str, corpus: str) -> None:
-    """The first rows of a file, and the button that dismisses its box."""
+    """Draw the first rows of a file, and the button that dismisses its box."""
     st.dataframe(rows, hide_index=True, height=180, alt=alt)
     if st.button("Dismiss", icon=":material/close:"):
         st.session_state.dismissed = corpus
@@ -72,7 +72,7 @@ def show_first(rows: "pd.DataFrame | Mapping[str, Any]", alt: str, corpus: str) 
 
 
 def show_picked(result: Result, rows: list[int]) -> None:
-    """The sentences of points that were picked."""
+    """Draw the sentences of points that were picked."""
     rows = [row for row in rows if row < len(result.table)]
     if rows:
         table = result.table.iloc[rows[:MOST_ROWS]][["sentence", "length", "norm"]]
@@ -88,7 +88,7 @@ def show_table(
     alt: str,
     configuration: Mapping[str, Any] | None = None,
 ) -> None:
-    """The picture as a table, for the keyboard and the screen reader.
+    """Draw the picture as a table, for the keyboard and the screen reader.
 
     labels: the names of its columns that are of use, and their titles.
     configuration: of columns, as Streamlit has it.
@@ -102,7 +102,7 @@ def show_table(
 
 
 def show_method(result: Result, weights: Weights, corpus: Corpus, sample: str) -> None:
-    """How the result came about.
+    """Draw how the result came about.
 
     sample: what was measured of the corpus.
     """
@@ -115,7 +115,7 @@ def show_method(result: Result, weights: Weights, corpus: Corpus, sample: str) -
 
 
 def show_original() -> None:
-    """The experiment that began it all: its finding, its cost, and a click that repeats it."""
+    """Draw the experiment that began it all: its finding, its cost, and a click that repeats it."""
     with st.expander("The original experiment", key="original", on_change="rerun") as box:
         if box.open:
             duration = work.estimate(ORIGINAL_WEIGHTS, 100_000, ORIGINAL.precision)

@@ -21,7 +21,7 @@ def escape(text: str) -> str:
 
 
 def head(result: Result) -> None:
-    """The question, the answer, and the numbers behind it."""
+    """Draw the question, the answer, and the numbers behind it."""
     st.header(escape(result.question), anchor=False)
     st.subheader(escape(result.verdict), anchor=False)
     if result.advice:
@@ -30,13 +30,13 @@ def head(result: Result) -> None:
 
 
 def caveats(result: Result) -> None:
-    """The limits of the answer, in a quiet list."""
+    """Draw the limits of the answer, in a quiet list."""
     if result.caveats:
         st.caption("\n".join(f"- {escape(caveat)}" for caveat in result.caveats))
 
 
 def error(error: Exception) -> None:
-    """What went wrong: the message where it is meant for the user, else where to find it."""
+    """Draw an error: its message where it is meant for the user, else the place of it."""
     is_known = isinstance(error, ClsvizError)
     message = str(error) if is_known else "Something went wrong. The server’s log says what."
     st.error(escape(message), icon=":material/error:")
@@ -44,7 +44,7 @@ def error(error: Exception) -> None:
 
 @contextmanager
 def showing_errors() -> Iterator[None]:
-    """Where something cannot be heeded, the error instead."""
+    """Draw an error where something cannot be heeded."""
     try:
         yield
     except ClsvizError as reason:

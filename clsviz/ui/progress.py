@@ -15,7 +15,7 @@ from clsviz.ui.server import server, session
 T = TypeVar("T")
 
 PATIENCE_SECONDS = 0.5
-"""What is stored comes within this time, and the page is drawn once."""
+"""Stored results come within this time, and the page is drawn once."""
 
 ANSWER_SECONDS = 1.5
 """The page waits so long for an answer or a typed sentence; later they come with a redraw."""

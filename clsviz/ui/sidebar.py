@@ -104,7 +104,7 @@ MORE: Final[dict[str, Sequence[str]]] = {
         *("column", "encoding", "configuration", "split"),
     ],
 }
-"""Those of the box with more settings."""
+"""Widgets of the box with more settings."""
 
 PAIR: Final = ("sample_size", "length_cutoff")
 """Widgets next to each other."""

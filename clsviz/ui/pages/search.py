@@ -76,7 +76,7 @@ def choose_columns(corpus: str) -> None:
 
 
 def show_reading(searches: Searches, corpus: str) -> None:
-    """How a file of one's own was read; other columns are a click away."""
+    """Draw how a file of one's own was read; other columns are a click away."""
     reading, titles = searches.texts.reading, searches.titles
     names = list(dict.fromkeys(filter(None, [reading.column, titles, *reading.columns])))
     with st.container(border=True):
