@@ -70,7 +70,7 @@ class Searches:
 
     @property
     def fingerprint(self) -> str:
-        """Of texts, queries and what is right."""
+        """SHA-256 of texts, queries and what is right."""
         right = [places.tolist() for places in self.right]
         content = json.dumps([self.texts.fingerprint, self.queries.fingerprint, right])
         return hashlib.sha256(content.encode()).hexdigest()
@@ -108,7 +108,7 @@ def find(
         (judged and (task or titles), "The searches are in a file.", "Leave task and titles out."),
         (task not in TASKS, f"task is {quote(task)}.", "Choose titles, halves or cloze."),
         (titles and task in TASKS[2:], f"task {task} takes no titles.", "Leave one out."),
-        (has_titles and is_on_hub, one_column, "Download it as a file, or take task halves."),
+        (has_titles and is_on_hub, one_column, "Download it as a file, or choose task halves."),
     ]
     for is_made, reason, remedy in mistakes:
         if is_made:
@@ -124,19 +124,19 @@ def find(
         return _judged(corpus, judged, experiment, progress)
     columns = {name.strip().casefold(): name for name in corpus.table.column_names[::-1]}
     titles = titles or next((columns[name] for name in TITLES if name in columns), "")
-    whole = corpus.table["sentence"].to_pylist()
+    contents = corpus.table["sentence"].to_pylist()
     kind: Task = "halves"
     counts: dict[str, int] = {}
     if has_titles or (titles and not task):
-        kind, pairs = "titles", _titled(corpus, titles, whole)
-        n_empty = len(whole) - len(pairs)
+        kind, pairs = "titles", _titled(corpus, titles, contents)
+        n_empty = len(contents) - len(pairs)
         counts = {f"Rows without a title, which are left out: {n_empty:,}.": n_empty}
     else:
         is_cloze = task == "cloze" or (not task and corpus.reading.segmentation == "paragraphs")
-        pairs = [] if is_cloze else _halves(whole)
+        pairs = [] if is_cloze else _halves(contents)
         is_book = not task and not corpus.reading.column and len(pairs) < FEWEST
         if is_cloze or is_book:
-            kind, pairs = "cloze", _windows(whole, experiment.seed)
+            kind, pairs = "cloze", _windows(contents, experiment.seed)
     columns = {"sentence": pa.array([text for _, text in pairs], pa.large_string())}
     corpus, n = replace(corpus, table=pa.table(columns)), len(pairs)
     queries, right = [query for query, _ in pairs], [[place] for place in range(n)]
@@ -258,15 +258,15 @@ def of_keys(
         reason = f"Only {n} different search{'es' * (n != 1)} can be made of {quote(corpus.label)}"
         remedy = "Give more texts or searches, or choose python-api."
         raise Undefined(f"{reason}, and {FEWEST} are needed.", remedy)
-    n_rows, drawn = len(rows), "drawn by the seed."
+    n_rows, by_seed = len(rows), "drawn by the seed."
     counts = {
         f"Ids or texts that are called right and are not in the corpus: {n_unknown:,}.": n_unknown,
         **(counts or {}),
         f"Rows without a query, which are left out: {n_blank:,}.": n_blank,
         f"Queries that equal another, and are one search with it: {n_equal:,}.": n_equal,
         f"Queries without a right text, which are left out: {n_without:,}.": n_without,
-        f"{n_rows:,} of {len(texts):,} texts are searched, {drawn}": len(texts) - n_rows,
-        f"{n:,} of {n_all:,} queries search, {drawn}": n_all - n,
+        f"{n_rows:,} of {len(texts):,} texts are searched, {by_seed}": len(texts) - n_rows,
+        f"{n:,} of {n_all:,} queries search, {by_seed}": n_all - n,
     }
     return Searches(
         task=task,

@@ -293,7 +293,7 @@ class Column:
 
 
 def survey(batches: Iterable[pa.Table]) -> dict[str, Column]:
-    """The counts of all columns, in the order in which they come up."""
+    """The counts of all columns, in the order in which they come up; raises CorpusError."""
     columns: dict[str, Column] = {}
     for batch in batches:
         for name, values in zip(batch.column_names, batch.columns, strict=True):
@@ -307,6 +307,7 @@ def survey(batches: Iterable[pa.Table]) -> dict[str, Column]:
                 column.n_with_letters += _n_matches(texts, r"\p{L}")
                 column.n_with_spaces += _n_matches(texts, r"\S\s+\S")
                 column.n_repeated += len(texts) - pc.count_distinct(texts).as_py()
+        check_width(len(columns))
     return columns
 
 

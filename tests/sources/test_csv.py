@@ -109,6 +109,7 @@ def test_no_letter_of_any_text_is_lost(text: str) -> None:
         ("text,text\none,x\ntwo,y", ["one", "two"]),
         ("note,text\n" + "x,\n" * 5000 + "x,hello there\n", ["hello there"]),
     ],
+    ids=range(15),
 )
 def test_layouts_of_people_are_read(read: Read, content: str, rows: list[str]) -> None:
     for settings in ({}, {"column": "text"}):
