@@ -10,7 +10,7 @@ from clsviz import cli
 
 EXPECTED = json.loads((Path(__file__).parent / "golden.json").read_text())
 
-TOLERANCES = {"probe": 2e-3, "search_dot": 2e-3}
+TOLERANCES = {"probe": 4e-3, "search_dot": 2e-3}
 """Rounding, which batches change, decides the norms of middle layers, and which of two texts with
 all but equal calibrated scores is the tenth; of others 1e-4.
 """
