@@ -162,8 +162,9 @@ def _find_encoding(path: Path, name: str, progress: Progress) -> tuple[str, bool
         return "utf-8", False
     sample = ""
     for line in TextFile(path, name, "latin-1").lines():
-        if not line.isascii() and len(sample) < SAMPLE_BYTES:
-            # Long lines are cut where they are far from the letters in question.
+        if len(sample) > SAMPLE_BYTES:
+            break
+        if not line.isascii():  # long lines are cut where they are far from the letters in question
             sample += LONG_ASCII.sub("\n", line.rstrip("\r\n")) + "\n"
     return _guess_code_page(sample[:SAMPLE_BYTES].encode("latin-1")), True
 
