@@ -134,8 +134,6 @@ def show(page: str) -> Experiment:
         state.refused = refused
         state.pop("linked", None)
     state.setdefault("refused", [])
-    for name, value in state.pop("next", {}).items():
-        state[name] = value
     hidden = HIDDEN.get(page, HIDDEN[""])
     places = ", ".join(f":has(> .st-key-{name})" for name in hidden)
     st.html(f"<style>{places} {{display: none}}</style>")
@@ -206,8 +204,8 @@ def measurement_of(experiment: Experiment) -> tuple[object, ...]:
 
 
 def change(name: str, value: str | int | list[str]) -> None:
-    """Change a setting from a page, whose widgets are drawn after those of the settings."""
-    st.session_state.setdefault("next", {})[name] = value
+    """Change a setting, by a callback: a page runs after the widgets of the settings."""
+    st.session_state[name] = value
 
 
 def _text(name: str) -> str:
@@ -321,8 +319,7 @@ def _take_file(setting: str) -> None:
         state.pop("linked", None)
         return
     others = () if setting in SEARCH else ("column", "encoding", "split")
-    state.next = {setting: name, **dict.fromkeys(others, "")}
-    state[f"own_{setting}"] = False
+    state.update({setting: name, f"own_{setting}": False, **dict.fromkeys(others, "")})
 
 
 def _check_access(model: str, corpus: str) -> None:

@@ -78,9 +78,12 @@ if is_example and comparing.find(prepared, experiment, machine.results) is None:
         icon=":material/compare_arrows:",
     )
     label = prepared[1].weights.label
-    if st.button(f"Compare with {layout.escape(label)}", icon=":material/play_arrow:"):
-        sidebar.change("others", names[1:])
-        st.rerun()
+    st.button(
+        f"Compare with {layout.escape(label)}",
+        on_click=sidebar.change,
+        args=("others", names[1:]),
+        icon=":material/play_arrow:",
+    )
     st.stop()
 
 key = "searches of all", view.corpus, view.seed
