@@ -64,7 +64,7 @@ MOST_PACKED: Final = 64 * 2**20
 """Bytes of compressed figures that are stored for browsers."""
 
 SCRIPTS: Final = {"plotly": "plotly/plotly.min.js", "chart": "chart.js"}
-"""Scripts of charts, by the name in their address: the files of `ui`."""
+"""Scripts of charts: the files of `ui`."""
 
 PICTURES: Final = files("clsviz") / "ui" / "pictures"
 """A picture of every page, and cards.json; `python -m benchmarks.cards` makes them."""
@@ -109,14 +109,14 @@ def compress(figure: str) -> bytes:
 def pack(figure: str) -> str:
     """The address of a figure, given as JSON, relative to the page."""
     compress(figure)
-    return f"./figures/{digest(figure)}"
+    return f"./packed/{digest(figure)}"
 
 
 @functools.cache
 def script(name: str) -> tuple[str, bytes]:
     """The address of a script of `SCRIPTS`, which changes with it, and the script compressed."""
     text = files("clsviz").joinpath("ui", SCRIPTS[name]).read_text("utf-8")
-    return f"./{name}/{digest(text)}.js", gzip.compress(text.encode(), mtime=0)
+    return f"./packed/{digest(text)}.js", gzip.compress(text.encode(), mtime=0)
 
 
 @functools.cache
@@ -186,21 +186,16 @@ async def get_picture(request: Request) -> Response:
     return FileResponse(path, headers={"Cache-Control": "public, max-age=86400"})
 
 
-async def get_script(request: Request) -> Response:
-    """Answer with a script of `SCRIPTS`."""
-    address, content = await run_in_threadpool(script, request.url.path.split("/")[-2])
-    if not request.url.path.endswith(address.removeprefix(".")):
-        return Response(status_code=404, headers=UNKNOWN)
-    return Response(content, media_type="text/javascript", headers=FOR_EVER)
-
-
-async def get_figure(request: Request) -> Response:
-    """Answer with a figure that was packed."""
+async def get_packed(request: Request) -> Response:
+    """Answer with a script of `SCRIPTS`, or with a figure that was packed."""
+    name = request.path_params["name"]
+    scripts = dict(map(script, SCRIPTS))
     with _lock:
-        content = _packed.get(request.path_params["name"])
+        content = scripts.get(f"./packed/{name}", _packed.get(name))
     if content is None:
         return Response(status_code=404, headers=UNKNOWN)
-    return Response(content, media_type="application/json", headers=FOR_EVER)
+    kind = "text/javascript" if name.endswith(".js") else "application/json"
+    return Response(content, media_type=kind, headers=FOR_EVER)
 
 
 async def get_ready(_: Request) -> Response:
@@ -228,8 +223,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 
 
 ROUTES: Final = [
-    *(Route(f"/{name}/{{digest}}.js", get_script) for name in SCRIPTS),
-    Route("/figures/{name}", get_figure),
+    Route("/packed/{name}", get_packed),
     Route("/pictures/{name}.png", get_picture),
     Route("/ready", get_ready),
     *(Route(f"/{page}", get_page) for page in ("", *PAGES)),

@@ -1,6 +1,6 @@
 """Boxes of a page: how a file was read, sentences that were picked, the table, the method."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import streamlit as st
@@ -25,10 +25,6 @@ ORIGINAL_WEIGHTS: Final = 12 * 7_087_872
 
 N_FIRST: Final = 10
 MOST_ROWS: Final = 1000
-
-COLUMNS: Final = {
-    name: name for name in ("sentence", "length", "norm", "n_tokens", "truncated", "is_used")
-}
 
 
 def is_new_file(corpus: str) -> bool:
@@ -84,18 +80,19 @@ def show_picked(result: Result, rows: list[int]) -> None:
 def show_table(
     title: str,
     table: "pd.DataFrame",
-    labels: Mapping[str, str],
+    columns: Mapping[str, str] | Sequence[str],
     alt: str,
     configuration: Mapping[str, Any] | None = None,
 ) -> None:
     """Draw the picture as a table, for the keyboard and the screen reader.
 
-    labels: the names of its columns that are of use, and their titles.
+    columns: the names of those that are of use, and their titles where these are others.
     configuration: of columns, as Streamlit has it.
     """
+    titles = list(columns.values() if isinstance(columns, Mapping) else columns)
     with st.expander(title, key="table", on_change="rerun") as box:
         if box.open:
-            rows = table.head(MOST_ROWS)[list(labels)].rename(columns=labels)
+            rows = table.head(MOST_ROWS)[list(columns)].set_axis(titles, axis=1)
             st.dataframe(rows, hide_index=True, alt=alt, column_config=configuration)
             if len(table) > MOST_ROWS:
                 st.caption(f"The first {MOST_ROWS:,} of {len(table):,}; the downloads have all.")

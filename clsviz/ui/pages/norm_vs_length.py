@@ -67,7 +67,8 @@ with strip:
         )
 share.show(result, share.revisions_of(measured), sentences)
 layout.caveats(result)
-cards.show_table("All points as a table", result.table, cards.COLUMNS, "Every point")
+columns = ["sentence", "length", "norm", "n_tokens", "truncated", "is_used"]
+cards.show_table("All points as a table", result.table, columns, "Every point")
 method = f"{counted(len(measured.norms))}, seed {experiment.seed}"
 cards.show_method(result, weights, sample.corpus, method)
 cards.show_original()

@@ -68,8 +68,8 @@ st.caption(
 )
 share.show(result, share.revisions_of(measured), sentences)
 layout.caveats(result)
-labels = {name: name for name in ("text", "n_tokens", "length", "norm")}
-cards.show_table("Word by word as a table", result.table, labels, "The norm after each word")
+columns = ["text", "n_tokens", "length", "norm"]
+cards.show_table("Word by word as a table", result.table, columns, "The norm after each word")
 
 vector = f"the {POOLINGS[experiment.pooling]}".replace("[CLS]", "[CLS] vector")
 cosines: NDArray[np.float64] | None = None
