@@ -33,18 +33,13 @@ class Pipeline:
 
     def caveats(self, pooling: str) -> tuple[str, ...]:
         """Sentences about the steps that are left out, for whoever looks at norms of a vector."""
-        vectors = f"{quote(self.pooling)}; this is about {quote(pooling)}"
+        takes = f"takes the vector {quote(self.pooling)}; this is about {quote(pooling)}"
+        normalizes = "Its own pipeline normalizes vectors; norms are those before that."
         cases = [
             (self.is_unknown, "The model’s own pipeline, if it has one, is not on this machine."),
             (self.has_prompt, PROMPTED),
-            (
-                self.pooling not in ("", pooling),
-                f"The model’s own pipeline takes the vector {vectors}.",
-            ),
-            (
-                self.normalizes,
-                "Its own pipeline normalizes vectors; norms are those before that.",
-            ),
+            (self.pooling not in ("", pooling), f"The model’s own pipeline {takes}."),
+            (self.normalizes, normalizes),
             (self.others, before(self.others)),
         ]
         return tuple(sentence for holds, sentence in cases if holds)

@@ -81,7 +81,7 @@ def measure(
     except ray.exceptions.RayError as error:
         cause = quote(str(error).strip().splitlines()[-1].rpartition("Error: ")[2])
         reason = f"{weights.label} failed on a machine of the Ray cluster: {cause}."
-        remedy = "Mend it and repeat the command: it measures what is missing."
+        remedy = "Fix it and repeat the command: it measures what is missing."
         raise ModelError(reason, remedy) from error
     finally:
         ray.shutdown()

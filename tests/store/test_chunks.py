@@ -76,41 +76,23 @@ def test_merged_chunks_are_one_file(chunks: Chunks) -> None:
     assert tokens(chunks) == list(range(40))
 
 
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-3])
-
-
-def flip(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[-1] ^= 1
-    path.write_bytes(content)
-
-
-def swap(path: Path) -> None:
-    shutil.copy(path.with_name("000000000-000000010.safetensors"), path)
-
-
-def become_pipe(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-def become_folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-    (path / "file").write_text("in the way")
+DAMAGES = {
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-3]),
+    "zeros": lambda path: path.write_bytes(bytes(1000)),
+    "a flipped bit": lambda path: path.write_bytes(
+        path.read_bytes()[:-1] + bytes([path.read_bytes()[-1] ^ 1])
+    ),
+    "another chunk": lambda path: shutil.copy(min(path.parent.iterdir()), path),
+    "a pipe": lambda path: (path.unlink(), os.mkfifo(path)),
+    "a folder": lambda path: (path.unlink(), (path / "folder").mkdir(parents=True)),
+    "none": Path.unlink,
+}
 
 
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize(
-    "damage",
-    [
-        *(cut, flip, swap, become_pipe, become_folder, Path.unlink),
-        lambda path: path.write_bytes(bytes(1000)),
-    ],
-)
-def test_a_damaged_chunk_is_measured_again(chunks: Chunks, damage) -> None:
-    damage(path_of(chunks, 20))
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_chunk_is_measured_again(chunks: Chunks, damage: str) -> None:
+    DAMAGES[damage](path_of(chunks, 20))
     assert chunks.missing("key", 40) == [(20, 30)]
     assert tokens(chunks) == list(range(20))
     chunks.append("key", 20, arrays(20, 30))
@@ -118,7 +100,7 @@ def test_a_damaged_chunk_is_measured_again(chunks: Chunks, damage) -> None:
 
 
 def test_a_damaged_chunk_that_is_shipped_is_not_deleted(chunks: Chunks, tmp_path: Path) -> None:
-    cut(path_of(chunks, 0))
+    DAMAGES["cut"](path_of(chunks, 0))
     assert tokens(Chunks(tmp_path / "own", shipped=chunks.root)) == []
     assert path_of(chunks, 0).exists()
 
