@@ -184,9 +184,11 @@ class Evaluation:
         n = self.relevance.n_texts
         places = np.bincount(tens.ravel(), minlength=n) / N_PLACES
         right = np.bincount(self.relevance.texts, self.relevance.weights, n)
-        columns, of_fifth = np.stack([places, right]), np.eye(N_FIFTHS)
-        sums = [columns @ of_fifth[random.permutation(self.fifths)] for _ in range(N_DRAWS)]
-        return _ratio(*np.swapaxes(sums, 0, 1))
+        sums = np.empty((2, N_DRAWS, N_FIFTHS))
+        for draw in range(N_DRAWS):
+            fifths = random.permutation(self.fifths)
+            sums[:, draw] = [np.bincount(fifths, terms, N_FIFTHS) for terms in (places, right)]
+        return _ratio(*sums)
 
 
 def states(low: ArrayLike, high: ArrayLike, is_by_chance: ArrayLike = False) -> NDArray[np.str_]:

@@ -54,10 +54,7 @@ def unit(vectors: NDArray[Any]) -> NDArray[Any]:
 
 
 def rank(
-    queries: ArrayLike,
-    texts: ArrayLike,
-    shift: ArrayLike = 0.0,
-    scale: ArrayLike | None = None,
+    queries: ArrayLike, texts: ArrayLike, shift: ArrayLike = 0.0, scale: ArrayLike | None = None
 ) -> NDArray[np.intp]:
     """The ten texts with the largest (query · text − shift) × scale, the best first: intp (n, 10).
 
