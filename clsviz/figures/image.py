@@ -93,12 +93,12 @@ def translate(figure: style.Figure, width: int = WIDTH, height: int = HEIGHT) ->
     for order, trace in enumerate(figure.data, start=3):
         values = trace.to_plotly_json()
         names = values.get("xaxis", "x"), values.get("yaxis", "y")
-        if names not in plots:
-            plots[names] = _plot(image, layout, names)
-        MARKS[values["type"]](plots[names], values, layout.get("bargap", 0), order)
+        plot = plots[names] = plots.get(names) or _plot(image, layout, names)
+        MARKS[values["type"]](plot, values, layout.get("bargap", 0), order)
     for annotation in layout.get("annotations", []):
         refs = [annotation.get(f"{side}ref", side) for side in "xy"]
-        plot = plots[refs[0].removesuffix(" domain"), refs[1].removesuffix(" domain")]
+        names = refs[0].removesuffix(" domain"), refs[1].removesuffix(" domain")
+        plot = plots[names] = plots.get(names) or _plot(image, layout, names)
         shares = [plot.transAxes if " " in ref else plot.transData for ref in refs]
         _write(plot, annotation, xycoords=blended_transform_factory(*shares))
     return image
@@ -132,9 +132,9 @@ def _axis(plot: "Axes", side: Literal["x", "y"], look: dict[str, Any], is_named:
     plot.tick_params(side, colors=style.TEXT, length=0, labelsize=10, **{labels[side]: is_named})
     axis.set_visible(look.get("visible", True))
     if is_named:
-        axis.set_label_text(look["title"]["text"], color=style.TEXT, fontsize=11)
-    if look.get("showgrid", True):
-        axis.grid(color=look.get("gridcolor"), linewidth=0.8)
+        axis.set_label_text(look.get("title", {}).get("text", ""), color=style.TEXT, fontsize=11)
+    if look.get("showgrid"):
+        axis.grid(color=look["gridcolor"], linewidth=0.8)
     if "tickvals" in look:
         axis.set_ticks(look["tickvals"], look["ticktext"])
     elif look.get("tickformat", "").endswith("%"):

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from clsviz.figures import steps, style
+from clsviz.figures.image import render
 from clsviz.figures.models import models
 from clsviz.results.result import Result
 
@@ -78,6 +79,11 @@ def test_a_model_has_a_point_with_its_interval_wherever_it_has_a_number(corpora)
     texts = [label.text.removesuffix(" · c") for label in figure.layout.annotations]
     names = {"A &lt;b&gt;", f"B{rest}", "Probe misses<br>by (tokens)"}
     assert names | {"95%", "91%", "2.1", "undefined"} <= set(texts)
+
+
+def test_models_without_a_number_are_saved_too() -> None:
+    table = TABLE.assign(**dict.fromkeys(TABLE.columns[3:], np.nan))
+    assert render(models(Result("models", "Which?", "A.", table))).startswith(b"\x89PNG")
 
 
 def test_figures_have_the_colours_of_the_light_theme() -> None:
