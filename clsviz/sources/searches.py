@@ -114,12 +114,7 @@ def find(
         if is_made:
             raise SettingError(reason, remedy)
     names = (ID,) if judged else (titles,) if titles else TITLES
-    uncut = replace(experiment, segmentation="lines")
-    if texts is not None:
-        corpus = corpora.from_texts(texts, uncut, names)
-    else:
-        some = replace(uncut, sample_size=_n_texts(experiment)) if is_on_hub else experiment
-        corpus = corpora.open_corpus(some, root, progress, names)
+    corpus = whole_texts(experiment, root, names, texts, progress)
     if judged:
         return _judged(corpus, judged, experiment, progress)
     columns = {name.strip().casefold(): name for name in corpus.table.column_names[::-1]}
@@ -142,6 +137,18 @@ def find(
     queries, right = [query for query, _ in pairs], [[place] for place in range(n)]
     made = of_keys(corpus, range(n), queries, right, experiment, task=kind, counts=counts)
     return replace(made, titles=titles if kind == "titles" else "")
+
+
+def whole_texts(
+    experiment: Experiment, root: Path, names: Sequence[str], texts: Any, progress: Progress
+) -> Corpus:
+    """A corpus, or texts in memory, uncut, and with the columns of some names where it has them."""
+    uncut = replace(experiment, segmentation="lines")
+    if texts is not None:
+        return corpora.from_texts(texts, uncut, names)
+    if corpora.is_on_hub(experiment.corpus):
+        experiment = replace(uncut, sample_size=_n_texts(experiment))
+    return corpora.open_corpus(experiment, root, progress, names)
 
 
 def _titled(corpus: Corpus, column: str, texts: Sequence[str]) -> list[tuple[str, str]]:
@@ -270,8 +277,8 @@ def of_keys(
     }
     return Searches(
         task=task,
-        texts=_corpus(corpus, "texts", [texts[row] for row in rows]),
-        queries=_corpus(corpus, "queries", [query for query, _ in chosen]),
+        texts=corpus_of(corpus, "texts", [texts[row] for row in rows]),
+        queries=corpus_of(corpus, "queries", [query for query, _ in chosen]),
         right=tuple(np.array(right, np.intp) for _, right in chosen),
         rows=rows,
         n_unknown_ids=n_unknown,
@@ -304,7 +311,7 @@ def _draw(n: int, most: int, seed: int) -> NDArray[np.intp]:
     return np.sort(np.random.RandomState(seed).permutation(n)[:most])
 
 
-def _corpus(corpus: Corpus, what: str, texts: Sequence[str]) -> Corpus:
+def corpus_of(corpus: Corpus, what: str, texts: Sequence[str]) -> Corpus:
     """Texts of a corpus as a corpus of their own."""
     table = pa.table({"sentence": pa.array(texts, pa.large_string())})
     reading = replace(corpus.reading, n_texts=len(texts), caveats=())
