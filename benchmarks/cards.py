@@ -31,23 +31,29 @@ WIDTH, HEIGHT, COLOURS = 1200, 630, 64
 
 
 def main() -> None:
-    """Answer every page's question with its default settings, and write what links show."""
+    """Write what links show."""
     PICTURES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as store:
-        answers = {
-            "norm_vs_length": clsviz.measure(store=store),
-            "where_length_lives": clsviz.probe(random_weights=True, store=store),
-            "search": clsviz.search_test(store=store),
-            "compare": clsviz.compare(["minilm", f"{models.UNTRAINED}minilm"], store=store),
-            **of_example(Path(store)),
-        }
     cards = {}
+    with tempfile.TemporaryDirectory() as store:
+        answers = answers_in(Path(store))
     for name, result in answers.items():
         (PICTURES / f"{name}.png").write_bytes(draw(result))
         cards[name] = {"question": result.question, "verdict": result.verdict}
         print(f"{name}: {result.question} {result.verdict}")
     text = json.dumps(cards, indent=1, ensure_ascii=False)
     (PICTURES / "cards.json").write_text(f"{text}\n", "utf-8")
+
+
+def answers_in(store: Path) -> dict[str, Result]:
+    """The answer of every page with its default settings, by an empty store."""
+    return {
+        "norm_vs_length": clsviz.measure(store=store),
+        "where_length_lives": clsviz.probe(random_weights=True, store=store),
+        "search": clsviz.search_test(store=store),
+        "pieces": clsviz.chunk_test(store=store),
+        "compare": clsviz.compare(["minilm", f"{models.UNTRAINED}minilm"], store=store),
+        **of_example(store),
+    }
 
 
 def of_example(store: Path) -> dict[str, Result]:

@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from clsviz.api import compare, measure, probe, search_test
+from clsviz.api import chunk_test, compare, measure, probe, search_test
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.worker import InProcess
@@ -34,9 +34,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as store:
         add_probes(Path(store))
     with tempfile.TemporaryDirectory() as store:
-        add_search(Path(store))
-    with tempfile.TemporaryDirectory() as store:
-        add_comparison(Path(store))
+        add_searches(Path(store))
     add_example()
 
 
@@ -51,18 +49,11 @@ def add_probes(store: Path) -> None:
         shutil.copy(path, SHIPPED / "results")
 
 
-def add_search(store: Path) -> None:
-    """Add the texts that searches of the built-in corpus of titles find, without their vectors."""
-    experiment = Experiment(corpus="python-api", pooling="mean")
-    print(search_test(**asdict(experiment), store=store).numbers)
-    for path in (store / "results").iterdir():
-        shutil.copy(path, SHIPPED / "results")
-
-
-def add_comparison(store: Path) -> None:
-    """Add the comparison with random weights, without their vectors."""
-    names = ["minilm", f"{models.UNTRAINED}minilm"]
-    print(compare(names, store=store).verdict)
+def add_searches(store: Path) -> None:
+    """Add searches of the built-in corpus of titles, and the comparison with random weights."""
+    print(search_test(store=store).numbers)
+    print(chunk_test(store=store).numbers)
+    print(compare(["minilm", f"{models.UNTRAINED}minilm"], store=store).verdict)
     for path in (store / "results").iterdir():
         shutil.copy(path, SHIPPED / "results")
 

@@ -6,7 +6,7 @@ result = clsviz.measure("minilm", ["A sentence.", "Another one."])
 print(result.verdict)
 """
 
-from clsviz.api import compare, measure, probe, report, search_test
+from clsviz.api import chunk_test, compare, measure, probe, report, search_test
 from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
 from clsviz.results.result import Result
@@ -15,6 +15,7 @@ __all__ = [
     "ClsvizError",
     "Experiment",
     "Result",
+    "chunk_test",
     "compare",
     "measure",
     "probe",

@@ -14,6 +14,7 @@ from clsviz.jobs import own_vectors
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured, Prepared
 from clsviz.jobs.measure import measure as measure_sample
+from clsviz.jobs.pieces import run as search_pieces
 from clsviz.jobs.ray import measure as measure_by_ray
 from clsviz.jobs.search import rank_all
 from clsviz.jobs.search import run as rank_texts
@@ -21,11 +22,12 @@ from clsviz.jobs.worker import IN_PROCESS, Runner
 from clsviz.measurements import Kind
 from clsviz.progress import Progress, silent
 from clsviz.report import page
-from clsviz.results import SHIPPED, anatomy, probes, provenance
+from clsviz.results import SHIPPED, anatomy, pieces, probes, provenance
 from clsviz.results import compare as comparing
 from clsviz.results import search as searching
 from clsviz.results.compare import SEARCH_CORPUS, SEARCH_POOLING
 from clsviz.results.norms import measure_vectors, norms
+from clsviz.results.pieces import Cut
 from clsviz.results.probes import Checks, Readings
 from clsviz.results.result import Result
 from clsviz.results.search import Search, Similarity
@@ -34,6 +36,7 @@ from clsviz.sources import corpora as sources
 from clsviz.sources import sampling
 from clsviz.sources.models import UNTRAINED
 from clsviz.sources.models import find as find_model
+from clsviz.sources.pieces import find as cut_corpus
 from clsviz.sources.sampling import Sample
 from clsviz.sources.searches import Searches
 from clsviz.sources.searches import find as find_searches
@@ -182,6 +185,51 @@ def search_test(
     return searching.result(pairs, rankings, experiment, search, weights)
 
 
+def chunk_test(
+    model: str = "minilm",
+    corpus: Any = "python-api",
+    *,
+    titles: str = "",
+    searches: str | Path | None = None,
+    similarity: Similarity = "cosine",
+    piece_tokens: int | None = None,
+    max_tokens_lost: float | None = None,
+    store: str | Path | None = None,
+    progress: Progress = silent,
+    runner: Runner = IN_PROCESS,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Test how long a piece of a text may be for its sentences to find it.
+
+    corpus: texts with an order: a text file is one, and each row of a table, or of a list, is one.
+    titles, searches: as of `search_test`: searches with right texts, which their best piece finds.
+    similarity: “cosine”, or “dot”. piece_tokens, max_tokens_lost: tokens of the pieces of your
+    pipeline, and the share of their sentences that may be lost; `details["exceeded"]` names them if
+    they surely lose more. sample_size: sentences, by default 2,400. The other settings are those of
+    `measure`.
+
+    Returns the share of sentences that find their piece, by its length, an advised length, and a
+    table with a row for each way to search and each length. Raises ClsvizError, also where under
+    100 sentences can search.
+    """
+    defaults: Settings = {"sample_size": pieces.DEFAULT_SENTENCES, "pooling": "mean"}
+    experiment, texts = _experiment(model, corpus, {**defaults, **settings})
+    judged = None if searches is None else Path(searches).expanduser()
+    settings_of_cut = Cut(titles, judged, similarity, piece_tokens, max_tokens_lost)
+    pieces.check(experiment)
+    bench = _Bench(store, progress, runner)
+    weights = find_model(experiment.model, experiment.seed, progress)
+    cut = cut_corpus(experiment, bench.root, texts, progress)
+    pairs = None
+    if titles or judged is not None:
+        whole = replace(experiment, sample_size="all")
+        choice: dict[str, Any] = {"titles": titles, "judged": judged, "texts": texts}
+        pairs = find_searches(whole, bench.root, **choice, progress=progress)
+    searched = cut, pairs, weights, experiment, similarity
+    containment = bench.finish(search_pieces, *searched, *bench.stores)
+    return pieces.result(cut, containment, pairs, experiment, settings_of_cut, weights)
+
+
 def compare(
     models: Sequence[str] | str,
     corpus: Any = "python-docs",
@@ -270,6 +318,9 @@ def report(
     if search is not None:
         name = "Does length bend my search?"
         questions[name] = partial(search_test, **asdict(search), **options)
+        name = pieces.QUESTION
+        cut = {**asdict(search), "sample_size": pieces.DEFAULT_SENTENCES, **options}
+        questions[name] = partial(chunk_test, **cut)
     if others:
         questions["Compare models"] = partial(compare, [model, *others], **view, **searched)
     inside = weights, experiment.precision, anatomy.EXAMPLE

@@ -1,7 +1,7 @@
 """The command line: the Python interface, with flags.
 
-Status: 0; 1 where --max-exposure is exceeded, and nowhere else; 2 where the user can fix the error,
-which is one line; 3 for an error of ours, with its traceback.
+Status: 0; 1 where a limit, such as --max-exposure, is exceeded, and nowhere else; 2 where the user
+can fix the error, which is one line; 3 for an error of ours, with its traceback.
 """
 
 import argparse
@@ -32,18 +32,27 @@ COMMANDS: Final[dict[str, Callable[..., Result | str]]] = {
     "measure": api.measure,
     "probe": api.probe,
     "search-test": api.search_test,
+    "chunk-test": api.chunk_test,
     "compare": api.compare,
     "report": api.report,
 }
 
 DEFAULTS: Final[dict[str, dict[str, str]]] = {
     "search-test": {"corpus": "python-api", "pooling": "mean", "sample_size": "all"},
+    "chunk-test": {"corpus": "python-api", "pooling": "mean", "sample_size": "2400"},
 }
 """Settings of a command whose defaults are others than those of `Experiment`."""
 
+LINK_OF_SEARCH: Final = {
+    "model": "model",
+    "seed": "seed",
+    "search_corpus": "corpus",
+    "search_pooling": "pooling",
+}
+
 LINKED: Final = {
-    "search-test": {"search_corpus": "corpus", "search_pooling": "pooling"}
-    | {name: name for name in ("model", "seed")},
+    "search-test": LINK_OF_SEARCH,
+    "chunk-test": LINK_OF_SEARCH,
     "measure": {
         field.name: field.name for field in fields(Experiment) if field.name != "probe_size"
     },
@@ -53,6 +62,7 @@ LINKED: Final = {
 SEARCH_OF_LINK: Final = ("search_corpus", "search_pooling")
 LINKED_FLAGS: Final = {
     "search-test": ("similarity",),
+    "chunk-test": ("similarity",),
     "compare": SEARCH_OF_LINK,
     "report": SEARCH_OF_LINK,
 }
@@ -65,6 +75,12 @@ def names(text: str) -> list[str]:
 
 
 VECTORS: Final = (Path, "own vectors of texts, in the place of model and corpus")
+
+SEARCHES: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
+    "titles": (str, "the column that searches"),
+    "searches": (Path, "a file of query and ids, or of query and text"),
+    "similarity": (str, "cosine, or dot for the dot product; by default cosine"),
+}
 
 SEARCH: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
     "search_corpus": (str, "what all models search, “” for nothing; by default python-api"),
@@ -79,13 +95,16 @@ FLAGS: Final[dict[str, dict[str, tuple[Callable[[str], Any], str]]]] = {
     "probe": {"random_weights": (bool, "compare with random weights, of three seeds")},
     "search-test": {
         "task": (str, "titles, halves or cloze; by default what suits the corpus"),
-        "titles": (str, "the column that searches"),
-        "searches": (Path, "a file of query and ids, or of query and text"),
+        **SEARCHES,
         "vectors": VECTORS,
         "query_vectors": (Path, "own vectors of queries, with the ids of the right texts"),
-        "similarity": (str, "cosine, or dot for the dot product; by default cosine"),
         "max_exposure": (float, "status 1 if a fifth takes surely over so many times its share"),
         "length_power": (float, "of tokens, by which scores are multiplied as another fix to try"),
+    },
+    "chunk-test": {
+        **SEARCHES,
+        "piece_tokens": (int, "tokens of the pieces of your pipeline"),
+        "max_tokens_lost": (float, "status 1 if these surely lose over so many of their sentences"),
     },
     "compare": {"models": (names, "two to six, with commas between"), **SEARCH},
     "report": {"others": (names, "models to compare with, with commas between"), **SEARCH},

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from clsviz.figures import bars, lines, models, scatter, steps
+from clsviz.figures import bars, lines, models, pieces, scatter, steps
 from clsviz.figures.style import Figure
 from clsviz.results.result import Result
 
@@ -12,6 +12,7 @@ DRAW: Final[dict[str, Callable[[Result], Figure]]] = {
     "probes": lines.probes,
     "search": bars.search,
     "models": models.models,
+    "pieces": pieces.pieces,
     "typed": steps.growth,
     "anatomy": steps.way,
 }

@@ -1,6 +1,6 @@
 """The ten texts that a search finds, by vectors or by shared words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
@@ -45,6 +45,12 @@ class Relevance:
         shares = np.maximum(self.n_right, N_PLACES) / self.n_texts
         return float(np.minimum(shares, 1).mean())
 
+    def recalls(self, tens: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Of right texts among the ten of each search, over min(10, right ones): (n_searches,)."""
+        is_hit = (tens[self.searches] == self.texts[:, None]).any(axis=1)
+        n_hits = np.bincount(self.searches, is_hit, self.n_searches)
+        return np.asarray(n_hits / np.minimum(self.n_right, N_PLACES))
+
 
 def unit(vectors: NDArray[Any]) -> NDArray[Any]:
     """Vectors (n, width) divided by their norms, in their precision; a zero vector stays."""
@@ -64,19 +70,30 @@ def rank(
     return np.concatenate([_best(scores) for _, scores in scored])
 
 
+def rank_by_pieces(
+    queries: ArrayLike, pieces: ArrayLike, owners: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """The ten texts whose best piece has the largest product, the best first: intp (n, 10).
+
+    owners: (n_pieces,), the text of each piece, in order; every text has one.
+    """
+    starts = np.flatnonzero(np.diff(owners, prepend=-1))
+    scored = _scores(queries, pieces)
+    return np.concatenate([_best(np.maximum.reduceat(some, starts, axis=1)) for _, some in scored])
+
+
 def right_ranks(
     queries: ArrayLike, texts: ArrayLike, relevance: Relevance
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The rank, from 1, of the best right text of each search, and its place: int32 (n,) each."""
-    ranks, nearest = (np.empty(relevance.n_searches, np.int32) for _ in range(2))
-    for rows, scores in _scores(queries, texts):
-        is_in_block = (relevance.searches >= rows.start) & (relevance.searches < rows.stop)
-        pairs = relevance.searches[is_in_block] - rows.start, relevance.texts[is_in_block]
-        own = np.full_like(scores, -np.inf)
-        own[pairs] = scores[pairs]
-        nearest[rows] = own.argmax(axis=1)
-        ranks[rows] = (scores > own.max(axis=1, keepdims=True)).sum(axis=1) + 1
-    return ranks, nearest
+    return _ranks(_scores(queries, texts), relevance)
+
+
+def right_ranks_by_words(
+    queries: Sequence[str], texts: Sequence[str], relevance: Relevance
+) -> NDArray[np.int32]:
+    """The same rank by BM25, as `rank_by_words` has it."""
+    return _ranks(_word_scores(queries, texts), relevance)[0]
 
 
 def rank_by_words(queries: Sequence[str], texts: Sequence[str]) -> NDArray[np.intp]:
@@ -85,26 +102,9 @@ def rank_by_words(queries: Sequence[str], texts: Sequence[str]) -> NDArray[np.in
     A word is two or more letters, digits or underscores, in lower case. Where fewer than ten texts
     share one with the query, others fill the places at random.
     """
-    from scipy import sparse
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    counter = CountVectorizer(dtype=np.float32)
-    try:
-        counts, asking = counter.fit_transform(texts).tocoo(), counter.transform(queries).tocsr()
-    except ValueError:  # no text has a word
-        counts = sparse.coo_matrix(np.zeros((len(texts), 1), np.float32))
-        asking = sparse.csr_matrix(np.zeros((len(queries), 1), np.float32))
-    text, word, count = counts.row, counts.col, counts.data
-    n_words = np.bincount(text, count, len(texts))
-    saturation = K1 * (1 - B + B * n_words / max(n_words.mean(), 1e-9))
-    n_with = np.bincount(word, minlength=counts.shape[1])
-    idf = np.log1p((len(texts) - n_with + 0.5) / (n_with + 0.5))
-    gains = idf[word] * count * (K1 + 1) / (count + saturation[text])
-    weights = sparse.csr_matrix((gains.astype(np.float32), (word, text)), counts.shape[::-1])
     random = np.random.default_rng(0)
     tens = []
-    for rows in _blocks(len(queries), len(texts)):
-        scores = (asking[rows] @ weights).toarray()
+    for _, scores in _word_scores(queries, texts):
         few = np.flatnonzero((scores > 0).sum(axis=1) < N_PLACES)
         noise = random.random((len(few), len(texts)), np.float32)
         scores[few] -= (scores[few] == 0) * noise
@@ -130,6 +130,43 @@ def _scores(
             scores -= np.asarray(shift, np.float32)
             scores *= np.asarray(scale, np.float32)
         yield rows, scores
+
+
+def _word_scores(queries: Sequence[str], texts: Sequence[str]) -> Iterator[tuple[slice, Floats32]]:
+    """Scores by BM25 of all texts for a block of searches at a time: (·, n_texts)."""
+    from scipy import sparse
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    counter = CountVectorizer(dtype=np.float32)
+    try:
+        counts, asking = counter.fit_transform(texts).tocoo(), counter.transform(queries).tocsr()
+    except ValueError:  # no text has a word
+        counts = sparse.coo_matrix(np.zeros((len(texts), 1), np.float32))
+        asking = sparse.csr_matrix(np.zeros((len(queries), 1), np.float32))
+    text, word, count = counts.row, counts.col, counts.data
+    n_words = np.bincount(text, count, len(texts))
+    saturation = K1 * (1 - B + B * n_words / max(n_words.mean(), 1e-9))
+    n_with = np.bincount(word, minlength=counts.shape[1])
+    idf = np.log1p((len(texts) - n_with + 0.5) / (n_with + 0.5))
+    gains = idf[word] * count * (K1 + 1) / (count + saturation[text])
+    weights = sparse.csr_matrix((gains.astype(np.float32), (word, text)), counts.shape[::-1])
+    for rows in _blocks(len(queries), len(texts)):
+        yield rows, (asking[rows] @ weights).toarray()
+
+
+def _ranks(
+    scored: Iterable[tuple[slice, Floats32]], relevance: Relevance
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The rank and the place of the best right text of each search."""
+    ranks, nearest = (np.empty(relevance.n_searches, np.int32) for _ in range(2))
+    for rows, scores in scored:
+        is_in_block = (relevance.searches >= rows.start) & (relevance.searches < rows.stop)
+        pairs = relevance.searches[is_in_block] - rows.start, relevance.texts[is_in_block]
+        own = np.full_like(scores, -np.inf)
+        own[pairs] = scores[pairs]
+        nearest[rows] = own.argmax(axis=1)
+        ranks[rows] = (scores > own.max(axis=1, keepdims=True)).sum(axis=1) + 1
+    return ranks, nearest
 
 
 def _best(scores: Floats32) -> NDArray[np.intp]:

@@ -112,6 +112,7 @@ PAIR: Final = ("sample_size", "length_cutoff")
 HIDDEN: Final = {
     "": ("others_settings", "search_settings", "similarity_settings"),
     "search": ("others_settings", "sentence_settings", "expert_settings"),
+    "pieces": ("others_settings", "sentence_settings", "expert_settings"),
     "compare": ("similarity_settings",),
 }
 """Settings that a page does not heed, by its path; "" stands for all others."""

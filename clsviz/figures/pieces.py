@@ -1,0 +1,68 @@
+"""How many sentences find their piece, by its length, for each way to search."""
+
+import math
+from typing import Final
+
+import numpy as np
+
+from clsviz.figures import style
+from clsviz.figures.style import Figure, Label, Trace
+from clsviz.results.numbers import percent
+from clsviz.results.result import Result
+
+TICKS: Final = (5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000)
+
+ROOM: Final = 92
+"""Pixels at the right that labels take."""
+
+
+def pieces(result: Result) -> Figure:
+    """The figure of a result of `results.pieces`.
+
+    It draws the table, and of the picture advised, tokens or None, and own, the way asked about.
+    """
+    table, advised = result.table, result.picture["advised"]
+    table = table.assign(x=np.log10(table["tokens"].clip(lower=1)))
+    xs, ys = style.ends(table["x"].to_numpy(), room=0.05), [0.0, 1.05]
+    data, labels, notes = list[Trace](), list[Label](), []
+    if advised:
+        at, dots = math.log10(advised), {"color": style.SUMMARY, "width": 1, "dash": "dot"}
+        data.append(style.trace("advised", [at, at], ys, line=dots))
+        corner: Trace = {"x": at, "y": 0, "xanchor": "left", "yanchor": "bottom", "xshift": 4}
+        notes.append(style.note(f"advised: {advised} tokens", style.SUMMARY, **corner))
+    ways = sorted(table["way"].unique(), key=lambda way: way != result.picture["own"])
+    for way, colour in zip(ways, style.COLOURS, strict=False):
+        rows = table[table["way"] == way]
+        x, share = rows["x"].to_numpy(), rows["recall_at_1"].to_numpy()
+        texts = [
+            f"{way}, {row.n_pieces:,} pieces of {row.tokens:,.0f} tokens:<br><b>found by "
+            f"{percent(row.recall_at_1)} ({percent(row.low)} to {percent(row.high)})</b>"
+            for row in rows.itertuples()
+        ]
+        look: Trace = {"line": {"color": colour, "width": 2}, "mode": "lines+markers"}
+        data += [
+            style.area(way, x, rows["low"], rows["high"], colour, 0.15),
+            style.trace(way, x, share, texts, **look, marker={"color": colour, "size": 7}),
+        ]
+        labels.append(Label(way, colour, x[-1], share[-1]))
+    ticks = [tick for tick in TICKS if xs[0] <= math.log10(tick) <= xs[1]]
+    return style.figure(
+        data,
+        xaxis=style.axis(
+            "Tokens of a piece (median)",
+            range=xs,
+            fixedrange=True,
+            tickvals=list(map(math.log10, ticks)),
+            ticktext=list(map(str, ticks)),
+        ),
+        yaxis=style.axis(
+            "Sentences that find their piece first",
+            range=ys,
+            fixedrange=True,
+            tickformat=".0%",
+            showgrid=True,
+        ),
+        annotations=[*style.annotations(labels, xs, ys), *notes],
+        dragmode=False,
+        margin={"l": 8, "r": ROOM, "t": 8, "b": 8},
+    )

@@ -1,0 +1,210 @@
+"""Pieces of texts, searched by a sentence of theirs, and texts searched by their best piece."""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from itertools import chain, compress
+from pathlib import Path
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clsviz.errors import Undefined
+from clsviz.experiment import Experiment
+from clsviz.jobs.jobs import Job, Steps
+from clsviz.jobs.measure import Measured, Prepared, measure
+from clsviz.jobs.worker import Runner
+from clsviz.measurements import Last
+from clsviz.sources import models, pieces, sentences
+from clsviz.sources.models import Weights
+from clsviz.sources.pieces import Pieces
+from clsviz.sources.sampling import Sample
+from clsviz.sources.searches import Searches, corpus_of
+from clsviz.statistics.intervals import Floats
+from clsviz.statistics.ranking import (
+    Floats32,
+    Relevance,
+    rank_by_pieces,
+    right_ranks,
+    right_ranks_by_words,
+    unit,
+)
+from clsviz.store.chunks import Chunks
+from clsviz.store.results import Results
+
+VERSION: Final = 1
+"""Changes when ranks are computed in another way."""
+
+WAYS: Final = ("cosine", "dot", "bm25")
+
+MOST_TRUNCATED: Final = 0.25
+"""Share of the pieces of a size that the model reads in part, at most, where the size counts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """Vectors of n texts, float32 (n, width), and as `Norms` has them, n_tokens and truncated."""
+
+    vectors: Floats32
+    n_tokens: NDArray[np.int32]
+    truncated: NDArray[np.bool_]
+    seconds: float = 0.0
+
+    def by(self, similarity: str) -> Floats32:
+        """The vectors whose products are the similarity, cosine or dot."""
+        return unit(self.vectors) if similarity == "cosine" else self.vectors
+
+
+@dataclass(frozen=True, eq=False)
+class Containment:
+    """The ranks of pieces, which is all that an answer takes.
+
+    sizes: sentences of a piece; and of each size: tokens, the median; n_pieces that the model reads
+    as a whole, and n_truncated others, which are left out.
+    ranks: int32 (3, n_sizes, n_searches), from 1, of the best right piece, by each of WAYS.
+    positions: float32 (n_sizes, n_searches), of the sentence in its piece.
+    n_left_out: searches whose piece is truncated at one of the sizes.
+    recalls: float64 (n_sizes + 1, n_judged), of judged searches by pieces, at last by whole texts.
+    seconds: that measuring took.
+    """
+
+    sizes: tuple[int, ...]
+    tokens: tuple[float, ...]
+    n_pieces: tuple[int, ...]
+    n_truncated: tuple[int, ...]
+    ranks: NDArray[np.int32]
+    positions: NDArray[np.float32]
+    n_left_out: int
+    recalls: NDArray[np.float64]
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A model and pieces, ready to be measured."""
+
+    weights: Weights
+    pieces: Pieces
+
+
+def plan(job: Job[Plan], experiment: Experiment, root: Path) -> Steps:
+    """Find the model and cut the corpus, downloading what this machine lacks."""
+    weights = models.find(experiment.model, experiment.seed, job.show)
+    yield
+    job.result = Plan(weights, pieces.find(experiment, root, progress=job.show))
+
+
+def key_of(
+    cut: Pieces,
+    searches: Searches | None,
+    weights: Weights,
+    experiment: Experiment,
+    similarity: str,
+) -> tuple[object, ...]:
+    """The key of the ranks in the store. similarity: which judged searches are by."""
+    judged = (searches.fingerprint, similarity) if searches else ()
+    return "pieces", VERSION, cut.fingerprint, weights.fingerprint, experiment.pooling, *judged
+
+
+def run(
+    job: Job[Containment],
+    cut: Pieces,
+    searches: Searches | None,
+    weights: Weights,
+    experiment: Experiment,
+    similarity: Literal["cosine", "dot"],
+    chunks: Chunks,
+    runner: Runner,
+    store: Results,
+) -> Steps:
+    """Search pieces: what is stored is read, the rest is measured and stored.
+
+    searches: judged ones, which find texts by their best piece; or None.
+    Raises Undefined where the model reads no more than single sentences.
+    """
+    key = key_of(cut, searches, weights, experiment, similarity)
+    stored = store.find(key, Containment)
+    if stored is not None:
+        job.result = stored
+        return
+
+    def index(sample: Sample) -> Generator[None, None, Index]:
+        part: Job[Measured] = Job()
+        for _ in measure(part, Prepared(weights, sample), experiment, "last", chunks, runner):
+            job.show(part.done, part.total, part.unit)
+            yield
+        assert part.result is not None  # it has taken its last step
+        norms = part.result.norms
+        assert isinstance(norms, Last)
+        vectors = norms.of(experiment.pooling)
+        return Index(vectors, norms.n_tokens, norms.truncated, part.result.seconds)
+
+    sizes: list[Index] = []
+    for place in range(len(cut.sizes)):
+        one = yield from index(cut.sample(place))
+        if place and one.truncated.mean() > MOST_TRUNCATED:
+            break
+        sizes.append(one)
+    if len(sizes) < 2:
+        reason = "Most texts have one sentence, or the model reads no longer pieces as a whole."
+        raise Undefined(reason, "Give longer texts, or choose a model of a higher limit.")
+    recalls: list[Floats] = []
+    if searches is not None:
+        texts, queries = searches.samples
+        asking = yield from index(queries)
+        relevance = Relevance.of(searches.right, len(texts))
+        for size in (*cut.sizes[: len(sizes)], None):
+            sample, owners = _pieces_of(searches, size)
+            one = yield from index(sample)
+            tens = rank_by_pieces(asking.by(similarity), one.by(similarity), owners)
+            recalls.append(relevance.recalls(tens))
+    job.result = store.get(key, Containment, lambda: contain(cut, sizes, np.array(recalls)))
+
+
+def contain(cut: Pieces, sizes: Sequence[Index], recalls: Floats) -> Containment:
+    """The ranks of pieces. sizes: of each measured size, the first of which is the sentences.
+
+    Raises Undefined where the model reads the pieces of under 100 sentences as a whole.
+    """
+    is_read = [~one.truncated for one in sizes]
+    is_used = np.all([read[cut.owners[n][cut.queries]] for n, read in enumerate(is_read)], axis=0)
+    queries = cut.queries[is_used]
+    if len(queries) < pieces.FEWEST_SEARCHES:
+        reason = f"The model reads the pieces of only {len(queries):,} sentences as a whole"
+        reason += f", and {pieces.FEWEST_SEARCHES} are needed."
+        raise Undefined(reason, "Choose a model of a higher limit, or texts of shorter sentences.")
+    words = cut.cut[0].table["sentence"].take(queries).to_pylist()
+    ranks = []
+    for n, (one, read) in enumerate(zip(sizes, is_read, strict=True)):
+        new = np.cumsum(read) - 1
+        right = [new[some[read[some]]] for some in compress(cut.right(n), is_used)]
+        relevance = Relevance.of(right, int(read.sum()))
+        texts = cut.cut[n].table["sentence"].filter(read).to_pylist()
+        by_vectors = (
+            right_ranks(sizes[0].by(way)[queries], one.by(way)[read], relevance)[0]
+            for way in WAYS[:2]
+        )
+        ranks.append([*by_vectors, right_ranks_by_words(words, texts, relevance)])
+    columns = list(zip(sizes, is_read, strict=True))
+    return Containment(
+        sizes=cut.sizes[: len(sizes)],
+        tokens=tuple(float(np.median(one.n_tokens[read])) for one, read in columns),
+        n_pieces=tuple(int(read.sum()) for read in is_read),
+        n_truncated=tuple(int((~read).sum()) for read in is_read),
+        ranks=np.stack(ranks, axis=1).astype(np.int32),
+        positions=cut.positions[: len(sizes), queries].astype(np.float32),
+        n_left_out=int((~is_used).sum()),
+        recalls=recalls,
+        seconds=sum(one.seconds for one in sizes),
+    )
+
+
+def _pieces_of(searches: Searches, size: int | None) -> tuple[Sample, NDArray[np.intp]]:
+    """The pieces of all texts, None for whole texts, and the text of each, in order."""
+    texts = searches.texts.table["sentence"].to_pylist()
+    cut = [sentences.cut(text) if size else [text] for text in texts]
+    step = size or 1
+    parts = [[" ".join(some[at : at + step]) for at in range(0, len(some), step)] for some in cut]
+    owners = np.repeat(np.arange(len(texts)), list(map(len, parts)))
+    corpus = corpus_of(searches.texts, f"pieces of {step}", list(chain.from_iterable(parts)))
+    return Sample(corpus, 0, np.arange(len(owners))), owners

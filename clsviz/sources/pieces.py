@@ -1,0 +1,147 @@
+"""Texts cut into pieces of several sizes, and sentences that search for the piece they are in."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clsviz.errors import Undefined, quote
+from clsviz.experiment import Experiment
+from clsviz.progress import Progress, silent
+from clsviz.sources import searches, sentences
+from clsviz.sources.corpora import Corpus
+from clsviz.sources.near_duplicates import near_duplicates
+from clsviz.sources.sampling import Sample
+
+SIZES: Final = (1, 2, 3, 5, 8, 12, 20, 30)
+"""Sentences of a piece."""
+
+LEAST_FULL: Final = 0.5
+"""Share of the sentences that stand in a full piece, at least, where a size is tried."""
+
+LEAST_WORDS: Final = 6
+"""Words of a sentence that searches: shorter ones are said in many texts."""
+
+MOST_SEARCHES, FEWEST_SEARCHES = 500, 100
+
+ENOUGH: Final = 2000
+"""Sentences in long texts that suffice, so that shorter texts are left out."""
+
+LEAST_SENTENCES: Final = (12, 8, 5)
+"""Sentences of a long text: the first number that gives enough of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Texts cut into pieces of several sizes, and the sentences that search for theirs.
+
+    sizes: sentences of a piece; the first is 1. cut: the pieces of each size, in order.
+    owners: intp (n_sizes, n_sentences), the piece that each sentence is in. positions: float64
+    (n_sizes, n_sentences), the place of its middle in the piece, from 0 to 1. clusters: intp
+    (n_sentences,), of near-duplicates. queries: intp (n_searches,), the sentences that search, none
+    of them near to another. caveats: sentences.
+    """
+
+    texts: Corpus
+    sizes: tuple[int, ...]
+    cut: tuple[Corpus, ...]
+    owners: NDArray[np.intp]
+    positions: NDArray[np.float64]
+    clusters: NDArray[np.intp]
+    queries: NDArray[np.intp]
+    caveats: tuple[str, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the pieces and of what searches."""
+        content = [corpus.fingerprint for corpus in self.cut], self.queries.tolist()
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+    def sample(self, place: int) -> Sample:
+        """All pieces of a size."""
+        return Sample(self.cut[place], 0, np.arange(self.cut[place].table.num_rows))
+
+    def right(self, place: int) -> list[NDArray[np.intp]]:
+        """For each search, the pieces of a size with its sentence or a near-duplicate of it."""
+        order = np.argsort(self.clusters, kind="stable")
+        members = np.split(order, np.flatnonzero(np.diff(self.clusters[order])) + 1)
+        owners = self.owners[place]
+        return [np.unique(owners[members[cluster]]) for cluster in self.clusters[self.queries]]
+
+
+def find(
+    experiment: Experiment, root: Path, texts: Any = None, progress: Progress = silent
+) -> Pieces:
+    """The pieces of a corpus: a text file is one text, each row of a table is one.
+
+    texts: in memory, in the place of the corpus. Of `sample_size` sentences, those of a text file
+    are its first, and those of a table are of texts that the seed draws.
+    Raises Undefined where fewer than 100 sentences can search, and as `searches.whole_texts`.
+    """
+    corpus = searches.whole_texts(experiment, root, (searches.ID,), texts, progress)
+    rows = corpus.table["sentence"].to_pylist()
+    is_one_text = bool(corpus.reading.encoding) and not corpus.reading.column
+    documents = list(map(sentences.cut, rows))
+    if is_one_text:
+        documents = [list(chain.from_iterable(documents))]
+    caveats = list(corpus.reading.caveats)
+    if is_one_text and corpus.reading.segmentation == "lines":
+        caveats.append("The lines are taken as one text, in their order.")
+    n_all = sum(map(len, documents))
+    chosen = _choose(documents, experiment)
+    n = sum(map(len, chosen))
+    if n < n_all:
+        where = "the first ones" if is_one_text else f"of {len(chosen):,} of {len(rows):,} texts"
+        caveats.append(f"{n:,} of {n_all:,} sentences are cut into pieces: {where}.")
+    clusters = near_duplicates(list(chain.from_iterable(chosen)))
+    queries = _queries(chosen, clusters, experiment.seed)
+    if len(queries) < FEWEST_SEARCHES:
+        reason = f"{quote(corpus.label)} has {len(queries):,} different sentences in texts of "
+        reason += f"several, and {FEWEST_SEARCHES} are needed."
+        raise Undefined(reason, "Give longer texts, such as a book, or choose python-api.")
+    sizes, cut, owners, positions = [], [], [], []
+    for size in SIZES:
+        starts = [(document, at) for document in chosen for at in range(0, len(document), size)]
+        pieces = [document[at : at + size] for document, at in starts]
+        lengths = np.array(list(map(len, pieces)))
+        if size > 1 and lengths[lengths == size].sum() < LEAST_FULL * n:
+            break
+        sizes.append(size)
+        cut.append(searches.corpus_of(corpus, f"pieces of {size}", list(map(" ".join, pieces))))
+        owners.append(np.repeat(np.arange(len(pieces)), lengths))
+        within = np.concatenate([np.arange(length) for length in lengths])
+        positions.append((within + 0.5) / np.repeat(lengths, lengths))
+    arrays = np.stack(owners), np.stack(positions), clusters, queries
+    return Pieces(corpus, tuple(sizes), tuple(cut), *arrays, tuple(caveats))
+
+
+def _choose(documents: Sequence[list[str]], experiment: Experiment) -> list[list[str]]:
+    """Long texts, drawn by the seed until there are `sample_size` sentences, in their order."""
+    lengths = np.array(list(map(len, documents)), int)
+    enough = (least for least in LEAST_SENTENCES if lengths[lengths >= least].sum() >= ENOUGH)
+    is_long = lengths >= next(enough, 2)
+    chosen: list[int] = []
+    room = int(lengths.sum()) if experiment.sample_size == "all" else experiment.sample_size
+    for place in np.random.RandomState(experiment.seed).permutation(len(documents)):
+        if is_long[place] and room > 0:
+            chosen.append(place)
+            room -= lengths[place]
+    last = chosen[-1] if chosen else 0
+    return [documents[n][: room if n == last and room < 0 else None] for n in sorted(chosen)]
+
+
+def _queries(
+    documents: Sequence[list[str]], clusters: NDArray[np.intp], seed: int
+) -> NDArray[np.intp]:
+    """The first sentences of clusters drawn by the seed, of at least six words, in order."""
+    texts = list(chain.from_iterable(documents))
+    firsts = np.unique(clusters, return_index=True)[1]
+    long = [place for place in firsts if len(texts[place].split()) >= LEAST_WORDS]
+    order = np.random.RandomState(seed).permutation(len(long))[:MOST_SEARCHES]
+    return np.sort(np.array(long, np.intp)[order])

@@ -1,0 +1,103 @@
+"""Pieces of texts that are found by a sentence that they contain."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clsviz.statistics.intervals import Floats, Interval, middle, resample
+
+N_EQUAL: Final = 200
+"""Pieces at equal competition."""
+
+LEAST_THIRDS: Final = 3
+"""Sentences of a piece that has a beginning, a middle and an end."""
+
+
+@dataclass(frozen=True)
+class Recall:
+    """Shares of n searches that find their piece, all of a size.
+
+    recall_at_1, recall_at_10: first, and among the first ten; interval: of the first, of 95%.
+    recall_at_1_of_200: expected first among 200 pieces drawn at random; None of fewer.
+    thirds: of the first, of sentences in each third of their piece; None of pieces of fewer than
+    three sentences, and where no sentence is in one.
+    """
+
+    recall_at_1: float
+    recall_at_10: float
+    interval: Interval
+    recall_at_1_of_200: float | None
+    thirds: tuple[float, ...] | None
+
+    @classmethod
+    def of(
+        cls, ranks: NDArray[np.int32], positions: Floats, size: int, n_pieces: int, seed: int
+    ) -> Self:
+        """From ranks, from 1, and positions in the piece, from 0 to 1: (n,) each.
+
+        size: sentences of a piece.
+        """
+        is_first = ranks == 1
+        third = np.minimum(positions * 3, 2).astype(int)
+        parts = [is_first[third == n] for n in range(3)]
+        has_thirds = size >= LEAST_THIRDS and all(map(len, parts))
+        return cls(
+            float(is_first.mean()),
+            float((ranks <= 10).mean()),
+            interval_of_mean(is_first, seed),
+            expected_first(ranks, n_pieces) if n_pieces >= N_EQUAL else None,
+            tuple(float(part.mean()) for part in parts) if has_thirds else None,
+        )
+
+
+def expected_first(ranks: NDArray[np.int32], n_pieces: int, n_drawn: int = N_EQUAL) -> float:
+    """The expected share of searches whose piece comes first among n_drawn random ones.
+
+    Of the n_pieces − 1 other pieces, rank − 1 are before it, and n_drawn − 1 are drawn: none of
+    them is before it with the probability of the hypergeometric distribution at 0.
+    """
+    from scipy.special import gammaln
+
+    n_others, n_other_drawn = n_pieces - 1, n_drawn - 1
+    n_behind = n_others - (np.asarray(ranks, np.float64) - 1)
+    is_possible = n_behind >= n_other_drawn
+    n = np.where(is_possible, n_behind, n_other_drawn)
+    logarithm = gammaln(n + 1) - gammaln(n - n_other_drawn + 1)
+    logarithm -= gammaln(n_others + 1) - gammaln(n_others - n_other_drawn + 1)
+    return float(np.where(is_possible, np.exp(logarithm), 0.0).mean())
+
+
+def interval_of_mean(values: ArrayLike, seed: int, n_tested: int = 1) -> Interval:
+    """The interval of the mean of values (n,), by the bootstrap: equal seeds draw alike.
+
+    n_tested: means of which the best is taken; the interval is wider accordingly (Bonferroni).
+    """
+    column = np.asarray(values, np.float64)
+    draws = resample([column], np.arange(len(column)), seed)[0] / len(column)
+    if n_tested == 1:
+        return middle(draws)
+    tail = 0.025 / n_tested
+    low, high = np.quantile(draws, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def position_effect(
+    ranks: NDArray[np.int32], positions: NDArray[np.float32], sizes: Sequence[int], seed: int
+) -> tuple[float, Interval]:
+    """The difference of recall between the end and the beginning of a piece, with its interval.
+
+    ranks, positions: (n_sizes, n). It is the slope of being first on the position, within sizes of
+    three or more sentences, together; NaN where there are none.
+    """
+    rows = np.flatnonzero(np.asarray(sizes) >= LEAST_THIRDS)
+    x = positions[rows] - positions[rows].mean(axis=1, keepdims=True)
+    y = (ranks[rows] == 1).astype(np.float64)
+    products = (x * (y - y.mean(axis=1, keepdims=True))).sum(axis=0)
+    squares = (x**2).sum(axis=0)
+    if not squares.any():
+        return np.nan, (np.nan, np.nan)
+    drawn = resample([products, squares], np.arange(x.shape[1]), seed)
+    return float(products.sum() / squares.sum()), middle(drawn[0] / drawn[1])

@@ -1,0 +1,88 @@
+"""How long may a chunk be?: how many sentences find the piece they are in, by its length."""
+
+from dataclasses import replace
+from typing import Final
+
+import streamlit as st
+
+from clsviz.experiment import Experiment
+from clsviz.jobs.jobs import Job, Steps
+from clsviz.jobs.pieces import Containment, Plan, plan, run
+from clsviz.results import pieces
+from clsviz.results.numbers import counted
+from clsviz.results.pieces import Cut
+from clsviz.results.result import Result
+from clsviz.ui import cards, chart, layout, progress, share, sidebar, work
+from clsviz.ui.server import server
+
+HEIGHT = 480
+
+READING = (
+    "Each text is cut into pieces of so many sentences, and sentences search for the piece that "
+    "contains them: the lines are the shares that come first, with bands of 95%."
+)
+
+LABELS: Final = {
+    "way": "Search by",
+    "sentences": "Sentences",
+    "tokens": "Tokens (median)",
+    "n_pieces": "Pieces",
+    "n_truncated": "Truncated",
+    "recall_at_1": "Found first",
+    "recall_at_10": "Among ten",
+    "recall_at_1_of_200": "First of 200",
+    "first_third": "First third",
+    "middle_third": "Middle third",
+    "last_third": "Last third",
+}
+"""Columns of the table."""
+
+SHARES: Final = {
+    label: st.column_config.NumberColumn(format="percent")
+    for name, label in LABELS.items()
+    if name.startswith("recall") or name.endswith("third")
+}
+
+
+def answer(job: Job[Result], planned: Plan, view: Experiment, settings: Cut) -> Steps:
+    """Search the pieces, and answer."""
+    part: Job[Containment] = Job()
+    stores = machine.chunks, machine.worker, machine.results
+    inputs = planned.pieces, None, planned.weights, view, settings.similarity
+    for _ in run(part, *inputs, *stores):
+        job.show(part.done, part.total, part.unit)
+        yield
+    assert part.result is not None  # it has taken its last step
+    job.result = pieces.result(planned.pieces, part.result, None, view, settings, planned.weights)
+
+
+machine = server()
+view = replace(sidebar.search(), sample_size=pieces.DEFAULT_SENTENCES)
+settings = Cut(similarity=st.session_state.similarity)
+planning: Job[Plan] = progress.start(machine.fetch, ("pieces", view), plan, view, machine.root)
+reason = "The server looks for the model, and cuts the corpus into pieces."
+planned = progress.require(machine.fetch, planning, "Preparing", reason, HEIGHT)
+weights, cut = planned.weights, planned.pieces
+key = "pieces", cut.fingerprint, weights.fingerprint, view, settings
+answering: Job[Result] = progress.start(
+    machine.model, key, answer, planned, view, settings, weights=weights
+)
+progress.wait(answering, progress.ANSWER_SECONDS)
+n = sum(corpus.table.num_rows for corpus in cut.cut)
+reason = f"The server loads {weights.label}, and measures {counted(n, 'piece')} of "
+reason += f"{len(cut.sizes)} sizes{work.cost(weights, n, view)}."
+result = progress.require(machine.model, answering, "Measuring", reason, HEIGHT)
+
+layout.head(result)
+chart.show(
+    work.picture(key, result),
+    key="pieces",
+    alt=f"{result.question} {result.verdict}",
+    height=HEIGHT,
+)
+st.caption(READING)
+share.show(result, {"model": weights.revision, "search_corpus": cut.texts.reading.revision})
+layout.caveats(result)
+cards.show_table("All sizes as a table", result.table, LABELS, "Every size", SHARES)
+method = f"{counted(len(cut.owners[0]))}, {len(cut.queries):,} searches, seed {view.seed}"
+cards.show_method(result, weights, cut.texts, method)

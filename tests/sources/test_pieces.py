@@ -1,0 +1,72 @@
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clsviz.errors import Undefined
+from clsviz.experiment import Experiment
+from clsviz.sources import pieces
+
+NUMBERS = ("one", "two", "three", "four", "five", "six", "ten", "red", "big", "old", "new", "shy")
+
+
+def sentence(n: int) -> str:
+    """A sentence of seven words, different for every number."""
+    return (
+        f"The {NUMBERS[n % 12]} {NUMBERS[n // 12 % 12]} {NUMBERS[n // 144]} birds of {n**3} sang."
+    )
+
+
+def memory(**settings: object) -> Experiment:
+    return Experiment(corpus="memory", **{"sample_size": 2400, **settings})
+
+
+def test_pieces_never_cross_texts_and_sentences_know_theirs(tmp_path: Path) -> None:
+    texts = [" ".join(map(sentence, range(start, start + 8))) for start in range(0, 320, 8)]
+    cut = pieces.find(memory(), tmp_path, texts)
+    assert cut.sizes == (1, 2, 3, 5, 8)
+    for place, size in enumerate(cut.sizes):
+        words = cut.cut[place].table["sentence"].to_pylist()
+        expected = [
+            " ".join(some[at : at + size]) for some in map(split, texts) for at in range(0, 8, size)
+        ]
+        assert words == expected
+        for query, right in zip(cut.queries, cut.right(place), strict=True):
+            assert right.tolist() == [
+                n for n, piece in enumerate(words) if sentence(query) in piece
+            ]
+
+
+def split(text: str) -> list[str]:
+    return [f"{part}." for part in text.rstrip(".").split(". ")] if ". " in text else [text]
+
+
+def test_a_text_file_is_one_text_whose_beginning_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "book.txt"
+    path.write_text("\n\n".join(map(sentence, range(400))))
+    cut = pieces.find(Experiment(corpus=str(path), sample_size=150), tmp_path)
+    assert cut.cut[0].table["sentence"].to_pylist() == [sentence(n) for n in range(150)]
+    assert max(cut.sizes) == 30
+    assert "150 of 400 sentences are cut into pieces: the first ones." in cut.caveats
+
+
+def test_near_duplicates_are_right_too_and_search_once(tmp_path: Path) -> None:
+    some = list(map(sentence, range(120)))
+    texts = [" ".join(some[at : at + 4]) for at in range(0, 120, 4)] * 2
+    cut = pieces.find(memory(), tmp_path, pd.Series(texts))
+    assert len(cut.queries) == 120
+    assert all(len(right) == 2 for place in range(3) for right in cut.right(place))
+
+
+def test_short_texts_give_way_to_long_ones_where_these_suffice(tmp_path: Path) -> None:
+    long = [" ".join(map(sentence, range(at, at + 12))) for at in range(0, 1400, 12)]
+    short = [" ".join(map(sentence, range(at, at + 2))) for at in range(1420, 1700, 2)]
+    cut = pieces.find(memory(sample_size=600), tmp_path, [*long, *short])
+    assert 12 in cut.sizes or np.isin(8, cut.sizes)
+    assert any("of 600" in caveat or "600 of" in caveat for caveat in cut.caveats)
+
+
+def test_texts_of_a_sentence_each_cannot_tell(tmp_path: Path) -> None:
+    with pytest.raises(Undefined, match="0 different sentences in texts of several"):
+        pieces.find(memory(), tmp_path, list(map(sentence, range(300))))

@@ -1,0 +1,49 @@
+"""The same words and numbers on the page, in the terminal, in a notebook and in a file."""
+
+import html
+import json
+from pathlib import Path
+
+import pytest
+from ui.conftest import Visit, is_done, redraw, words
+
+from benchmarks.cards import answers_in
+from clsviz import web
+from clsviz.report import page as report_page
+from clsviz.results.result import Result
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+    return answers_in(tmp_path_factory.mktemp("store"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", web.PAGES)
+def test_every_surface_says_the_same(name: str, answers: dict[str, Result], visit: Visit) -> None:
+    result = answers[name]
+    link = {"others": "untrained:minilm"} if name == "compare" else {}
+    page = visit(name, model="minilm", corpus="python-docs", **link)
+    redraw(page, lambda page: is_done(page) and page.subheader)
+    surfaces = {
+        "page": words([*page.header, *page.subheader, *page.caption, *page.markdown]),
+        "terminal": result.text(),
+        "notebook": html.unescape(result._repr_html_()),
+        "report": html.unescape(report_page("", [result], {})),
+    }
+    for surface, text in surfaces.items():
+        for part in (result.question, result.verdict, result.advice, result.numbers):
+            assert part in text, surface
+        for caveat in result.caveats:
+            assert caveat in text, surface
+    values = json.loads(json.dumps(result.json()))
+    for fact in result.facts:
+        assert values[fact.key] == fact.value
+    assert web.cards()[name] == {"question": result.question, "verdict": result.verdict}
+
+
+def test_every_kind_of_picture_has_an_answer(answers: dict[str, Result]) -> None:
+    from clsviz import figures
+
+    assert {result.kind for result in answers.values()} == set(figures.DRAW)
+    assert Path(web.PICTURES / "pieces.png").is_file()
