@@ -65,7 +65,7 @@ class Encoder:
             raise SettingError(reason, "Choose the exact one.")
         self.tokenizer, model = load_model(weights, pipeline.read(weights.folder))
         self.shapes = {name: list(weight.shape) for name, weight in model.named_parameters()}
-        if device == "cuda":
+        if self.device.type == "cuda":
             torch.backends.cuda.enable_cudnn_sdp(False)  # it plans each new shape for .1 s
             torch.backends.cudnn.allow_tf32 = False  # convolutions would lose 13 bits
             torch.backends.cuda.matmul.allow_tf32 = False
@@ -77,7 +77,7 @@ class Encoder:
         self.forward, self._exact = passes
         self._budget = TOKENS[self.device.type]
         n_cores = torch.get_num_threads()
-        self._n_threads = min(n_cores, MOST_THREADS) if device == "cpu" else 1
+        self._n_threads = min(n_cores, MOST_THREADS) if self.device.type == "cpu" else 1
         helpers = (n_cores // self._n_threads,)
         self._pool = ThreadPoolExecutor(self._n_threads, "batch", _share, helpers)
 
