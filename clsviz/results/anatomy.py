@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike
 
 from clsviz.encoder import pipeline
 from clsviz.encoder.anatomy import Anatomy
-from clsviz.errors import SettingError, quote
+from clsviz.errors import quote
 from clsviz.experiment import Experiment, Precision
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.worker import Runner
 from clsviz.results.numbers import counted, number
 from clsviz.results.result import Fact, Result
+from clsviz.results.select import check_vector
 from clsviz.sources import models
 from clsviz.sources.models import Weights
 from clsviz.store.results import Results
@@ -125,12 +126,9 @@ def verdict_of(n_layers: int, n_weights: int, share: float) -> str:
     return f"{counted(n_layers, 'layer')}, {size} weights, {amount} of them in the embeddings."
 
 
-def hidden_state(parts: Anatomy, layer: int | None, label: str) -> str:
-    """[CLS] after a layer (None: the last) as text to copy; raises SettingError."""
-    layer = parts.n_layers if layer is None else layer
-    if layer > parts.n_layers:
-        reason = f"layer is {layer}, and {label} has layers 0 to {parts.n_layers}."
-        raise SettingError(reason, "Choose one of them.")
+def hidden_state(parts: Anatomy, experiment: Experiment, label: str) -> str:
+    """[CLS] after the layer of an experiment as text to copy; raises SettingError."""
+    layer = check_vector(experiment, parts.n_layers, has_pooler=True, label=label, last=())
     return f"[{', '.join(f'{value:.7g}' for value in parts.states[layer].tolist())}]"
 
 

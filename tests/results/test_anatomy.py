@@ -65,9 +65,10 @@ def test_the_way_has_every_weight_and_the_norms_of_cls(
 
 
 def test_a_hidden_state_can_be_copied(parts: Anatomy) -> None:
-    np.testing.assert_allclose(json.loads(hidden_state(parts, 1, "Tiny")), parts.states[1], 1e-6)
+    numbers = json.loads(hidden_state(parts, Experiment(layer=1, pooling="mean"), "Tiny"))
+    np.testing.assert_allclose(numbers, parts.states[1], 1e-6)
     with pytest.raises(SettingError, match="layer is 3, and Tiny has layers 0 to 2"):
-        hidden_state(parts, 3, "Tiny")
+        hidden_state(parts, Experiment(layer=3), "Tiny")
 
 
 def test_answers_name_the_numbers_of_this_model(parts: Anatomy, tiny_weights: Weights) -> None:

@@ -65,11 +65,15 @@ def view(experiment: Experiment) -> Experiment:
     return replace(experiment, length_cutoff=80)
 
 
-def traced(weights: Weights, text: str, store: Results) -> Trace:
-    job = Job[Trace]()
-    list(trace(job, weights, "exact", text, InProcess(), store))
-    assert job.result is not None
-    return job.result
+@pytest.fixture(scope="module")
+def trace_of(lively: Weights, store: Results) -> Callable[..., Trace]:
+    def run(text: str, store: Results = store) -> Trace:
+        job = Job[Trace]()
+        list(trace(job, lively, "exact", text, InProcess(), store))
+        assert job.result is not None
+        return job.result
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -107,10 +111,10 @@ def test_beginnings_are_bounded_and_end_with_all_of_the_text(text: str, parts: l
 
 
 def test_the_norm_is_ranked_among_sentences_about_as_long(
-    lively: Weights, measured: Measured, view: Experiment, store: Results
+    trace_of, lively: Weights, measured: Measured, view: Experiment, store: Results
 ) -> None:
     corpus = norms(measured, view, store)
-    result = typed(traced(lively, TEXT, store), corpus, measured, view)
+    result = typed(trace_of(TEXT), corpus, measured, view)
     n, table = len(TEXT.split()), corpus.table
     near = table[table["n_tokens"].between(n - 3, n + 3)]
     norm = InProcess().run(lively, "exact", [TEXT], "norms")["cls"][0, 2]
@@ -132,30 +136,26 @@ def test_the_norm_is_ranked_among_sentences_about_as_long(
         (TEXT, None, "The answer comes when all sentences are in."),
     ],
 )
-def test_what_cannot_be_ranked_says_why(
-    lively: Weights, measured: Measured, view: Experiment, store: Results, text, changes, verdict
-) -> None:
+def test_what_cannot_be_ranked_says_why(trace_of, measured, view, store, text, changes, verdict):
     part, own = replace(measured, is_complete=changes is not None), replace(view, **changes or {})
-    result = typed(traced(lively, text, store), norms(part, own, store), part, own)
+    result = typed(trace_of(text), norms(part, own, store), part, own)
     assert result.verdict.startswith(verdict)
 
 
-def test_the_example_alone_is_stored(lively: Weights, tmp_path: Path) -> None:
-    store = Results(tmp_path)
-    traced(lively, TEXT, store)
+def test_the_example_alone_is_stored(trace_of, tmp_path: Path) -> None:
+    trace_of(TEXT, Results(tmp_path))
     assert not list(tmp_path.rglob("*.safetensors"))
-    first = traced(lively, EXAMPLE, store)
-    again = traced(lively, EXAMPLE, Results(tmp_path))
+    first, again = (trace_of(EXAMPLE, Results(tmp_path)).beginnings for _ in range(2))
     assert len(list(tmp_path.rglob("*.safetensors"))) == 2
-    np.testing.assert_array_equal(first.beginnings.vectors, again.beginnings.vectors)
+    np.testing.assert_array_equal(first.vectors, again.vectors)
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean", "pooler"])
 def test_the_nearest_sentences_are_those_of_the_highest_cosine(
-    lively: Weights, measured: Measured, view: Experiment, store: Results, pooling: str
+    trace_of, lively: Weights, measured: Measured, view: Experiment, pooling: str
 ) -> None:
     own = replace(view, pooling=pooling)
-    cosines = cosines_of(traced(lively, TEXT, store), measured, own)
+    cosines = cosines_of(trace_of(TEXT), measured, own)
     encoder, sentences = load(lively), measured.sample.sentences()
     vector, others = (encoder.vectors(texts, pooling) for texts in ([TEXT], sentences))
     expected = 1 - cdist(vector, others, "cosine")[0]
@@ -166,8 +166,6 @@ def test_the_nearest_sentences_are_those_of_the_highest_cosine(
     assert list(table["cosine"]) == sorted(cosines)[: -len(table) - 1 : -1]
 
 
-def test_vectors_that_do_not_differ_have_no_nearest(
-    lively: Weights, measured: Measured, view: Experiment, store: Results
-) -> None:
+def test_vectors_that_do_not_differ_have_no_nearest(trace_of, measured, view) -> None:
     with pytest.raises(Undefined, match="the same"):
-        cosines_of(traced(lively, TEXT, store), measured, replace(view, layer=0))
+        cosines_of(trace_of(TEXT), measured, replace(view, layer=0))

@@ -52,7 +52,7 @@ reason = f"The server loads {weights.label}, and runs one sentence through it."
 parts = progress.require(machine.model, dissecting, "Loading", reason, HEIGHT)
 layer = parts.n_layers if experiment.layer is None else experiment.layer
 with layout.stopping_at_errors():
-    numbers = hidden_state(parts, layer, weights.label)
+    numbers = hidden_state(parts, experiment, weights.label)
 result = anatomy(parts, weights, text, experiment)
 
 layout.head(result)
