@@ -17,7 +17,7 @@ from clsviz.jobs.measure import Measured, Prepared, measure
 from clsviz.jobs.search import Rankings, key_of, run
 from clsviz.jobs.worker import Runner
 from clsviz.measurements import Kind
-from clsviz.results import provenance
+from clsviz.results import origin, provenance
 from clsviz.results.norms import layer_of, line_of
 from clsviz.results.numbers import counted, folded, length, lowered, percent
 from clsviz.results.probes import guess_error, predict
@@ -483,7 +483,7 @@ def _caveats(
         if not one.weights.is_untrained:
             steps = pipeline.read(one.weights.folder).caveats(pooling)
             caveats += [f"{label}: {lowered(caveat)}" for caveat in steps]
-    return (*caveats, *sample.corpus.reading.caveats)
+    return (*caveats, *sample.corpus.reading.caveats, *origin(_key(prepared, plan.experiment)))
 
 
 def _command(plans: Sequence[Plan]) -> str:

@@ -16,7 +16,7 @@ from clsviz.jobs import own_vectors
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured
 from clsviz.measurements import Norms
-from clsviz.results import provenance
+from clsviz.results import origin, provenance
 from clsviz.results.numbers import counted, lowered, number, percent
 from clsviz.results.result import Fact, Result, first
 from clsviz.results.select import POOLINGS, left_out, select, used_of
@@ -266,6 +266,7 @@ def _caveats(measured: Measured, experiment: Experiment, table: "pd.DataFrame") 
         *(caveat for caveat, holds in cases.items() if holds),
         *measured.sample.corpus.reading.caveats,
         *pipeline.read(measured.weights.folder).caveats(experiment.pooling),
+        *origin(measured.key),
     )
 
 

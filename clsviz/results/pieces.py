@@ -10,8 +10,8 @@ import numpy as np
 from clsviz.encoder import pipeline
 from clsviz.errors import SettingError, quote
 from clsviz.experiment import Experiment
-from clsviz.jobs.pieces import WAYS, Containment
-from clsviz.results import provenance
+from clsviz.jobs.pieces import WAYS, Containment, key_of
+from clsviz.results import origin, provenance
 from clsviz.results.numbers import counted, percent, points
 from clsviz.results.result import Fact, Result, first
 from clsviz.results.search import BY, Similarity
@@ -168,7 +168,7 @@ def result(
             "advised": tokens[place] if 0 <= place < len(own) - 1 else None,
             "own": BY[settings.similarity],
         },
-        caveats=_caveats(cut, measured, searches, excess, settings, weights, experiment.seed),
+        caveats=_caveats(cut, measured, searches, excess, settings, weights, experiment),
         table=pd.DataFrame(_row(BY[way], entry) for way in WAYS for entry in sizes[way]),
         about={
             **asdict(experiment),
@@ -303,12 +303,14 @@ def _caveats(
     excess: Mapping[str, list[str]],
     settings: Cut,
     weights: Weights,
-    seed: int,
+    experiment: Experiment,
 ) -> tuple[str, ...]:
     """Everything left out or doubtful, a sentence each."""
     steps = pipeline.read(weights.folder)
     ranks = measured.ranks[WAYS.index(settings.similarity)]
-    effect, (low, high) = position_effect(ranks, measured.positions, measured.sizes, seed)
+    effect, (low, high) = position_effect(
+        ranks, measured.positions, measured.sizes, experiment.seed
+    )
     n_truncated, n_few = sum(measured.n_truncated), min(measured.n_pieces)
     lost = f"lose over {percent(settings.max_tokens_lost or 0)} of their sentences"
     beyond, undecided = (", ".join(excess.get(key, [])) for key in ("exceeded", "undecided"))
@@ -335,7 +337,9 @@ def _caveats(
         (bool(undecided), f"Too few searches to tell if pieces of {undecided} {lost}."),
     ]
     judged = searches.caveats if searches else ()
-    return tuple(dict.fromkeys((*cut.caveats, *judged, *(text for holds, text in cases if holds))))
+    shipped = origin(key_of(cut, searches, weights, experiment, settings.similarity))
+    own = (text for holds, text in cases if holds)
+    return tuple(dict.fromkeys((*cut.caveats, *judged, *own, *shipped)))
 
 
 def _command(experiment: Experiment, settings: Cut) -> str:

@@ -14,7 +14,7 @@ from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured, Prepared
 from clsviz.measurements import Vectors
-from clsviz.results import provenance
+from clsviz.results import origin, provenance
 from clsviz.results.norms import layer_of, line_of
 from clsviz.results.numbers import counted, folded, length, lowered, percent
 from clsviz.results.result import Fact, Result, first
@@ -416,6 +416,7 @@ def _caveats(
         *caveats,
         *prepared.sample.corpus.reading.caveats,
         *pipeline.read(prepared.weights.folder).caveats(experiment.pooling),
+        *origin(_key(prepared, experiment)),
     )
 
 

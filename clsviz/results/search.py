@@ -10,8 +10,8 @@ import numpy as np
 from clsviz.encoder import pipeline
 from clsviz.errors import SettingError, quote
 from clsviz.experiment import Experiment
-from clsviz.jobs.search import Rankings
-from clsviz.results import provenance
+from clsviz.jobs.search import Rankings, key_of
+from clsviz.results import origin, provenance
 from clsviz.results.norms import IN_WORDS
 from clsviz.results.numbers import lowered, percent, times
 from clsviz.results.result import Fact, Result, first
@@ -150,6 +150,8 @@ def result(
     if search.vectors is not None:
         settings |= dict.fromkeys(("model", "corpus"), search.vectors.name)
     texts = {name: str(value) for name, value in settings.items() if isinstance(value, Path)}
+    by = weights.fingerprint if weights else fingerprint
+    measured_elsewhere = origin(key_of(searches, by, experiment, search.length_power))
     return Result(
         kind="search",
         question=QUESTION,
@@ -158,12 +160,12 @@ def result(
         facts=_facts(answers, float(rankings.truncated.mean())),
         details={**_details(searches, rankings, answers), **excess},
         picture=_picture(answers) | {"unit": "tokens" if weights else "words"},
-        caveats=_caveats(searches, rankings, excess, search, weights),
+        caveats=(*_caveats(searches, rankings, excess, search, weights), *measured_elsewhere),
         table=_table(searches, rankings, answers),
         about={
             **settings,
             **texts,
-            "model_fingerprint": weights.fingerprint if weights else fingerprint,
+            "model_fingerprint": by,
             "corpus_fingerprint": searches.fingerprint,
             "seconds": round(rankings.seconds, 3),
         },

@@ -42,25 +42,25 @@ class Results:
         if result is not None:
             return result
         result = compute()
-        name, values = _name(key), _values(result)
+        values = _values(result)
         arrays = {field: value for field, value in values.items() if isinstance(value, np.ndarray)}
         numbers = {field: value for field, value in values.items() if field not in arrays}
-        about = {"name": name, "numbers": json.dumps(numbers)}
-        files.write_arrays(_path(self.root, name), arrays, about)
-        return self._remember(name, result)
+        path = path_of(self.root, key)
+        files.write_arrays(path, arrays, {"name": path.stem, "numbers": json.dumps(numbers)})
+        return self._remember(path.stem, result)
 
     def find(self, key: tuple[object, ...], form: type[T]) -> T | None:
         """The result of a key, as for `get`; None where it is neither in memory nor stored.
 
         A damaged one is none, nor is one of a version with other fields.
         """
-        name = _name(key)
+        name = path_of(self.root, key).stem
         with self._lock:
             result: T | None = self._memory.get(name)
         if result is not None:
             return result
         for root in filter(None, (self.shipped, self.root)):
-            content = files.read_arrays(_path(root, name))
+            content = files.read_arrays(path_of(root, key))
             if content is not None and content[1].get("name") == name:
                 arrays, about = content
                 numbers = json.loads(about["numbers"]).items()
@@ -75,12 +75,10 @@ class Results:
         return result
 
 
-def _name(key: tuple[object, ...]) -> str:
-    return hashlib.sha256(json.dumps([SCHEMA, *key], default=str).encode()).hexdigest()[:24]
-
-
-def _path(root: Path, name: str) -> Path:
-    return root / "results" / f"{name}.safetensors"
+def path_of(root: Path, key: tuple[object, ...]) -> Path:
+    """The file of a result in a store."""
+    text = json.dumps([SCHEMA, *key], default=str)
+    return root / "results" / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.safetensors"
 
 
 def _values(result: Any) -> dict[str, Any]:

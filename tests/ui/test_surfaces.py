@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from ui.conftest import Visit, is_done, redraw, words
 
+import clsviz
 from benchmarks.cards import answers_in
 from clsviz import web
 from clsviz.report import page as report_page
+from clsviz.results import ELSEWHERE
 from clsviz.results.result import Result
 
 
@@ -47,3 +49,10 @@ def test_every_kind_of_picture_has_an_answer(answers: dict[str, Result]) -> None
 
     assert {result.kind for result in answers.values()} == set(figures.DRAW)
     assert Path(web.PICTURES / "pieces.png").is_file()
+
+
+@pytest.mark.slow
+def test_numbers_say_where_they_were_measured(answers: dict[str, Result], tmp_path: Path) -> None:
+    said = {name for name, result in answers.items() if ELSEWHERE in result.caveats}
+    assert said == {"norm_vs_length", "where_length_lives", "search", "pieces", "compare"}
+    assert ELSEWHERE not in clsviz.measure(seed=1, sample_size=20, store=tmp_path).caveats
