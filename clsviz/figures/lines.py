@@ -66,7 +66,7 @@ def probes(result: Result) -> Figure:
             "Layer (0: embeddings)", xs, tickvals=ticks, ticktext=list(map(str, ticks))
         ),
         yaxis=style.axis(f"Length missed by ({unit})", ys, showgrid=True),
-        annotations=style.annotations(labels, xs, ys),
+        annotations=style.annotations(labels, xs, ys, opacity="00"),
         dragmode="zoom",
         uirevision=str(result.about.get("model_fingerprint")),
     )

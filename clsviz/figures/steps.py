@@ -34,12 +34,8 @@ def growth(result: Result) -> Figure:
     look = {"line": {"color": style.OWN, "width": 2}, "marker": {"color": style.OWN, "size": 6}}
     words = style.trace("words", x, y, texts, label, mode="lines+markers", **look)
     star = style.trace("all of it", x[-1:], y[-1:], mode="markers", marker=style.STAR)
-    name = style.corner(
-        "5–95% of the corpus shaded",
-        style.SUMMARY,
-        is_left=False,
-        is_top=bool(2 * y[-1] < sum(ys)),
-    )
+    place = {"is_left": False, "is_top": bool(2 * y[-1] < sum(ys))}
+    name = style.corner("5–95% of the corpus shaded", style.SUMMARY, **place)
     last_words = [(text.split() or [""])[-1] for text in table["text"]]
     names = [
         style.note(style.escape(style.shorten(word, LONGEST_WORD)), x=at, y=norm, yshift=16)

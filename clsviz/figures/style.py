@@ -217,11 +217,11 @@ class Label:
 
 
 def annotations(
-    labels: Iterable[Label], xs: Sequence[float], ys: Sequence[float]
+    labels: Iterable[Label], xs: Sequence[float], ys: Sequence[float], opacity: str = "c0"
 ) -> list[dict[str, Any]]:
     """Labels as annotations, moved up so that none lies over one before it, on a phone too.
 
-    xs, ys: the ends of the axes.
+    xs, ys: the ends of the axes. opacity: of the ground behind a label, as two digits of a colour.
     """
     boxes: list[tuple[float, float, float]] = []
     placed = []
@@ -242,7 +242,7 @@ def annotations(
                 xanchor="right" if label.is_right else "left",
                 xshift=-10 if label.is_right else 10,
                 yshift=round(y - start),
-                bgcolor=f"{BACKGROUND}c0",
+                bgcolor=f"{BACKGROUND}{opacity}",
                 borderpad=1,
             )
         )
