@@ -6,8 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from conftest import WORDS
 
 import clsviz
 from clsviz import cli
@@ -18,10 +20,11 @@ def run(tmp_path: Path, tiny_model: Path, corpus_file: Path, capsys: pytest.Capt
     """Runs `measure` on the tiny model and corpus; returns its status, output and errors."""
 
     def command(*words: str, is_whole: bool = False) -> tuple[int, str, str]:
-        usual = ["measure", "--model", str(tiny_model), "--corpus", str(corpus_file)]
+        name, *flags = words if words[:1] == ("chunk-test",) else ("measure", *words)
+        usual = [name, "--model", str(tiny_model), "--corpus", str(corpus_file)]
         usual += ["--store", str(tmp_path / "store")]
         try:
-            status = cli.main([*([] if is_whole else usual), *words])
+            status = cli.main([*words] if is_whole else [*usual, *flags])
         except SystemExit as exit_:
             status = exit_.code
         return status, *capsys.readouterr()
@@ -54,6 +57,17 @@ def test_text_says_the_question_the_answer_and_the_numbers(run) -> None:
     assert (status, errors) == (0, "")
     assert output.startswith("Does tiny encode a sentence’s length")
     assert "R²" in output
+
+
+def test_status_1_means_that_pieces_surely_lose_more_than_they_may(run, tmp_path: Path) -> None:
+    words = np.random.RandomState(0).choice(WORDS, (150, 8))
+    book = tmp_path / "book.txt"
+    book.write_text("\n\n".join(f"The {' '.join(row)} garden." for row in words))
+    usual = ["chunk-test", *("--corpus", str(book), "--piece-tokens", "50", "--pooling", "cls")]
+    for most, expected in (("0.05", 1), ("1", 0)):
+        status, output, errors = run(*usual, "--max-tokens-lost", most)
+        assert (status, errors) == (expected, "")
+        assert ("lose over 5% of their sentences" in output) == (status == 1)
 
 
 MISTAKES = {
