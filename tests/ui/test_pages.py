@@ -16,6 +16,7 @@ from clsviz.results.probes import findings
 from clsviz.results.result import Result
 from clsviz.results.search import fix_title
 from clsviz.ui import layout
+from clsviz.web import PAGES
 
 NORMS, LENGTH, SEARCH, COMPARE, SENTENCE, MODEL = (
     *("norm_vs_length", "where_length_lives", "search"),
@@ -147,7 +148,7 @@ def test_what_failed_begins_again_by_measure_alone(
     assert not page.exception
 
 
-@pytest.mark.parametrize("path", [NORMS, LENGTH, SEARCH, COMPARE, SENTENCE, MODEL])
+@pytest.mark.parametrize("path", PAGES)
 def test_shipped_results_open_without_a_model(visit: Visit, runner: Runner, path: str) -> None:
     page = redraw(visit(path, model="minilm", corpus="python-docs"), is_answered)
     assert runner.n_loads == 0
