@@ -95,6 +95,9 @@ class Encoder:
         n_threads = self._n_threads if self.forward.mixes_lengths else 0
         slices = _batches(lengths[order], self._budget, n_threads)
         batches = [[rows[i] for i in order[part]] for part in slices]
+        exact = None
+        if self.precision == "fast" and ids:
+            exact = self._pool.submit(self._run, self._exact, "norms", rows[:COMPARED])
         run = functools.partial(self._run, self.forward, kind)
         parts = list((self._pool.map if n_threads > 1 else map)(run, batches))
         places = np.argsort(order)[: len(ids)]
@@ -106,9 +109,9 @@ class Encoder:
             reason = f"{self.weights.label} gives vectors that are not finite."
             raise ModelError(reason, "Its weights may be damaged: fetch them again.")
         error = np.full_like(arrays["cls"], np.nan)
-        if self.precision == "fast" and ids:
-            exact = self._run(self._exact, "norms", rows[:COMPARED])["cls"].cpu().numpy()
-            error[:COMPARED] = np.abs(arrays["cls"][:COMPARED] / exact - 1)
+        if exact:
+            norms = exact.result()["cls"].cpu().numpy()
+            error[:COMPARED] = np.abs(arrays["cls"][:COMPARED] / norms - 1)
         n_tokens = np.array([len(row) for row in ids], np.int32)
         room = self.tokenizer.max_length - len(self.tokenizer.frame)
         return {"n_tokens": n_tokens, "truncated": n_tokens > room, "error": error, **arrays}
