@@ -6,13 +6,19 @@ result = clsviz.measure("minilm", ["A sentence.", "Another one."])
 print(result.verdict)
 """
 
+from typing import TYPE_CHECKING, Any
+
 from clsviz.api import chunk_test, compare, measure, probe, report, search_test
 from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
 from clsviz.results.result import Result
 
+if TYPE_CHECKING:
+    from clsviz.encoder.encoder import Encoder
+
 __all__ = [
     "ClsvizError",
+    "Encoder",
     "Experiment",
     "Result",
     "chunk_test",
@@ -22,3 +28,12 @@ __all__ = [
     "report",
     "search_test",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`Encoder`, when it is asked for: torch comes with it, which takes seconds to import."""
+    if name != "Encoder":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from clsviz.encoder.encoder import Encoder
+
+    return Encoder

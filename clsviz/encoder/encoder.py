@@ -18,7 +18,7 @@ from clsviz.encoder.passes import Forward, choose, is_out_of_memory, reduce
 from clsviz.errors import ModelError, SettingError
 from clsviz.experiment import Pooling, Precision
 from clsviz.measurements import Arrays, Kind, Last, Vectors
-from clsviz.sources.models import Weights
+from clsviz.sources.models import Weights, find
 
 TOKENS = {"cpu": 2048, "cuda": 131_072}
 """Tokens in a batch; on a CPU more fall out of its caches."""
@@ -50,13 +50,15 @@ class Encoder:
     """
 
     def __init__(
-        self, weights: Weights, precision: Precision = "exact", device: str = "auto"
+        self, weights: Weights | str, precision: Precision = "exact", device: str = "auto"
     ) -> None:
-        """Load weights, on a GPU where there is one and device is “auto”.
+        """Load weights, or the model of a name, on a GPU where there is one and device is “auto”.
 
         Raises ModelError where they are damaged, too large, or not an encoder with a [CLS] token,
         and SettingError where the precision cannot be had.
         """
+        if isinstance(weights, str):
+            weights = find(weights)
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
         self.weights, self.precision, self.device = weights, precision, torch.device(device)
