@@ -96,6 +96,7 @@ _lock = threading.Lock()
 _is_prepared = threading.Event()
 
 
+@functools.lru_cache(maxsize=16)  # every visit asks for that of the same few
 def digest(text: str) -> str:
     """A name for what has this content."""
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

@@ -86,7 +86,8 @@ def measure(
 
 def show_measured(sentences: list[dict[str, Any]], result: Result) -> None:
     """Draw a line for each sentence: its length, its norm, and how it compares."""
-    used = result.table[result.table["is_used"]]
+    table = result.table
+    used = table.loc[table["is_used"], ["norm", "length"]] if sentences else table
     for own in sentences:
         words = f"{own['length']:,} {result.about['unit']}, norm {own['norm']:.5g}"
         rank = percentile(own["norm"], own["length"], used["norm"], used["length"])

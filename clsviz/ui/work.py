@@ -127,17 +127,25 @@ def count_weights(folder: Path) -> int:
     return total
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def points(key: str, n: int, experiment: Experiment, _measured: Measured) -> Result:
+def points(key: str, n: int, experiment: Experiment, measured: Measured) -> Result:
     """The sentences that are measured so far, without an answer."""
+    return _points(repr((key, n, experiment)), experiment, measured)
+
+
+def picture(
+    key: tuple[object, ...], result: Result, draw: Callable[[Result], Figure] | None = None
+) -> str:
+    """The figure of a result as JSON, or another one of it."""
+    return _picture(repr(key), result, draw)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _points(key: str, _experiment: Experiment, _measured: Measured) -> Result:
     partial = replace(_measured, is_complete=False)
-    return norms(partial, experiment, server().results)
+    return norms(partial, _experiment, server().results)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def picture(
-    key: tuple[object, ...], _result: Result, _draw: Callable[[Result], Figure] | None = None
-) -> str:
-    """The figure of a result as JSON, or another one of it."""
+def _picture(key: str, _result: Result, _draw: Callable[[Result], Figure] | None) -> str:
     figure: str = (_draw or figures.DRAW[_result.kind])(_result).to_json()
     return figure
