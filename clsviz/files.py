@@ -67,7 +67,16 @@ def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]] | 
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
-    with contextlib.suppress(OSError, SafetensorError, ValueError, KeyError, TypeError):
+    damage = (
+        OSError,
+        SafetensorError,
+        ValueError,
+        KeyError,
+        TypeError,
+        RecursionError,
+        MemoryError,
+    )
+    with contextlib.suppress(*damage):
         if path.is_file():  # reading a named pipe would wait for ever
             content = path.read_bytes()  # not mapped: a file cut while it is read kills the process
             arrays: dict[str, NDArray[Any]] = load(content)

@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from clsviz.files import replacing
+
+T = TypeVar("T")
 
 
 class Fingerprint:
@@ -56,14 +58,18 @@ def write(
         writer.write_batch(end, custom_metadata={"clsviz": json.dumps(about)})
 
 
-def read(path: Path) -> tuple[pa.Table, str, Any] | None:
-    """The table in a copy, its fingerprint, and what is known of it; None without an intact one."""
+def read(path: Path, form: Callable[..., T]) -> tuple[pa.Table, str, T] | None:
+    """The table in a copy, its fingerprint, and what is known of it; None without an intact one.
+
+    form: takes what was described, as keywords; a copy that has others is none of ours.
+    """
     try:
         if not path.is_file():
             return None
         os.utime(path)  # so that those that nobody opens are known
-        return _read(path, path.stat().st_ino)
-    except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
+        table, digest, about = _read(path, path.stat().st_ino)
+        return table, digest, form(**about)
+    except (OSError, pa.ArrowException, ValueError, LookupError, TypeError, RecursionError):
         return None
 
 

@@ -173,7 +173,7 @@ def _open_file(
     is_upload = experiment.corpus.startswith(uploads.PREFIX)
     folder = path.parent if is_upload else root / "corpora"  # deleted with the upload
     copy = folder / f".{hashlib.sha256(key.encode()).hexdigest()[:32]}.arrow"
-    if copies.read(copy) is None:
+    if copies.read(copy, _reading) is None:
         rows = tables.open_table(path, path.name, encoding, progress, how)
         columns = tables.survey(rows.batches(Counter(), progress))
         reading, extras = _plan(columns, path.name, experiment, names, rows.text, rows.segmentation)
@@ -185,14 +185,18 @@ def _open_file(
         )
         tidy = (piece.cast(schema).combine_chunks() for piece in pieces)
         copies.write(copy, schema, tidy, lambda: asdict(_counted(reading, doubts)))
-    stored = copies.read(copy)
+    stored = copies.read(copy, _reading)
     if stored is None:
         raise CorpusError(f"The copy of {quote(path.name)} cannot be read.", "Run it again.")
-    table, fingerprint, about = stored
+    table, fingerprint, reading = stored
     if not len(table):
         raise text_files.no_text(path.name)
-    lists = {name: tuple(about[name]) for name in ("columns", "caveats")}
-    return Corpus(experiment.corpus, path.name, fingerprint, table, Reading(**{**about, **lists}))
+    return Corpus(experiment.corpus, path.name, fingerprint, table, reading)
+
+
+def _reading(columns: list[str], caveats: list[str], **others: Any) -> Reading:
+    """The reading that a copy describes, whose tuples JSON has as lists."""
+    return Reading(columns=tuple(columns), caveats=tuple(caveats), **others)
 
 
 def from_texts(texts: Any, experiment: Experiment, names: Sequence[str] = ()) -> Corpus:

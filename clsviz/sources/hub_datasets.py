@@ -136,9 +136,9 @@ def stored_rounds(folder: Path) -> tuple[pa.Table, State | None]:
         os.utime(folder)  # so that those that nobody reads are known
     rounds: list[pa.Table] = [SCHEMA.empty_table()]
     state = None
-    while (copy := copies.read(folder / f"{len(rounds):06}.arrow")) is not None:
+    while (copy := copies.read(folder / f"{len(rounds):06}.arrow", State)) is not None:
         rounds.append(copy[0])
-        state = State(**copy[2])
+        state = copy[2]
     return pa.concat_tables(rounds), state
 
 

@@ -63,9 +63,9 @@ class Results:
             content = files.read_arrays(path_of(root, key))
             if content is not None and content[1].get("name") == name:
                 arrays, about = content
-                numbers = json.loads(about["numbers"]).items()
-                rest = {field: tuple(n) if isinstance(n, list) else n for field, n in numbers}
-                with contextlib.suppress(TypeError):
+                with contextlib.suppress(TypeError, ValueError, LookupError, AttributeError):
+                    numbers = json.loads(about["numbers"]).items()
+                    rest = {field: tuple(n) if isinstance(n, list) else n for field, n in numbers}
                     return self._remember(name, form(**rest, **arrays))
         return None
 

@@ -70,7 +70,7 @@ def test_a_file_is_read_once_and_again_when_it_changes(
     assert first.fingerprint == again.fingerprint != changed.fingerprint
 
 
-@pytest.mark.parametrize("damage", ["none", "cut", "filled", "empty"])
+@pytest.mark.parametrize("damage", ["none", "cut", "filled", "empty", "other words"])
 def test_damaged_copies_are_made_again_and_all_have_the_time_of_their_last_use(
     read: Read, tmp_path: Path, damage: str
 ) -> None:
@@ -79,8 +79,9 @@ def test_damaged_copies_are_made_again_and_all_have_the_time_of_their_last_use(
     content = copy.read_bytes()
     filled = content[:2000] + bytes(100) + content[2100:]
     copy.unlink()  # it is mapped
-    damaged = {"none": content, "cut": content[:-50], "filled": filled, "empty": b""}[damage]
-    copy.write_bytes(damaged)
+    others = content.replace(b'"caveats"', b'"cautios"')
+    damaged = {"none": content, "cut": content[:-50], "filled": filled, "empty": b""}
+    copy.write_bytes({**damaged, "other words": others}[damage])
     os.utime(copy, (0, 0))
     again = corpora.open_corpus(Experiment(corpus=str(tmp_path / "a.txt")), tmp_path / "store")
     assert again.fingerprint == fingerprint

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from clsviz import files
 from clsviz.errors import StoreError
 from clsviz.store.results import Results
 
@@ -55,6 +56,14 @@ def test_a_damaged_result_is_computed_again(tmp_path: Path, content: bytes | Non
     path.write_bytes(path.read_bytes()[:-1] if content is None else content)
     assert Results(tmp_path).get(("key",), Answer, compute).value == 0.5
     assert Results(tmp_path).get(("key",), Answer, never).value == 0.5
+
+
+@pytest.mark.parametrize("about", [{}, {"numbers": "{"}, {"numbers": "[1]"}])
+def test_a_result_without_its_numbers_is_computed_again(tmp_path: Path, about: dict) -> None:
+    Results(tmp_path).get(("key",), Answer, compute)
+    (path,) = (tmp_path / "results").iterdir()
+    files.write_arrays(path, {}, {"name": path.stem, **about})
+    assert Results(tmp_path).get(("key",), Answer, compute).value == 0.5
 
 
 def test_a_result_of_other_fields_is_computed_again(tmp_path: Path) -> None:
