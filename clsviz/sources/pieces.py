@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -28,13 +29,16 @@ LEAST_FULL: Final = 0.5
 LEAST_WORDS: Final = 6
 """Words of a sentence that searches: shorter ones are said in many texts."""
 
+UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+"""Letters of Thai, Lao, Burmese, Khmer, Japanese and Chinese: each counts as a word."""
+
 MOST_SEARCHES, FEWEST_SEARCHES = 500, 100
 
-ENOUGH: Final = 2000
-"""Sentences in long texts that suffice, so that shorter texts are left out."""
+ENOUGH: Final = 5 / 6
+"""Share of a sample that long texts have, at least, where shorter texts are left out."""
 
-LEAST_SENTENCES: Final = (12, 8, 5)
-"""Sentences of a long text: the first number that gives enough of them."""
+LEAST_SENTENCES: Final = (12, 8, 5, 2)
+"""Sentences of a long text: the first number that gives enough of them, else the last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,17 +98,21 @@ def find(
     if is_one_text and corpus.reading.segmentation == "lines":
         caveats.append("The lines are taken as one text, in their order.")
     n_all = sum(map(len, documents))
-    chosen = _choose(documents, experiment)
+    chosen, least = _choose(documents, experiment)
     n = sum(map(len, chosen))
     if n < n_all:
-        where = "the first ones" if is_one_text else f"of {len(chosen):,} of {len(rows):,} texts"
+        where = f"of {len(chosen):,} of {len(rows):,} texts, none of under {least} sentences"
+        where = "the first ones" if is_one_text else where
         caveats.append(f"{n:,} of {n_all:,} sentences are cut into pieces: {where}.")
     clusters = near_duplicates(list(chain.from_iterable(chosen)))
     queries = _queries(chosen, clusters, experiment.seed)
     if len(queries) < FEWEST_SEARCHES:
-        reason = f"{quote(corpus.label)} has {len(queries):,} different sentences in texts of "
-        reason += f"several, and {FEWEST_SEARCHES} are needed."
-        raise Undefined(reason, "Give longer texts, such as a book, or choose python-api.")
+        is_sample = n < n_all and n == experiment.sample_size
+        reason = f"Only {len(queries):,} of {n if is_sample else n_all:,} sentences of "
+        reason += f"{quote(corpus.label)} can search, and {FEWEST_SEARCHES} are needed: different "
+        reason += f"ones of at least {LEAST_WORDS} words, in texts of several."
+        longer = "Give longer texts, such as a book, or choose python-api."
+        raise Undefined(reason, "Raise sample_size." if is_sample else longer)
     sizes, cut, owners, positions = [], [], [], []
     for size in SIZES:
         starts = [(document, at) for document in chosen for at in range(0, len(document), size)]
@@ -121,19 +129,23 @@ def find(
     return Pieces(corpus, tuple(sizes), tuple(cut), *arrays, tuple(caveats))
 
 
-def _choose(documents: Sequence[list[str]], experiment: Experiment) -> list[list[str]]:
-    """Long texts, drawn by the seed until there are `sample_size` sentences, in their order."""
+def _choose(documents: Sequence[list[str]], experiment: Experiment) -> tuple[list[list[str]], int]:
+    """Long texts, drawn by the seed until there are `sample_size` sentences, in their order.
+
+    Also the least sentences of a long text.
+    """
     lengths = np.array(list(map(len, documents)), int)
-    enough = (least for least in LEAST_SENTENCES if lengths[lengths >= least].sum() >= ENOUGH)
-    is_long = lengths >= next(enough, 2)
-    chosen: list[int] = []
     room = int(lengths.sum()) if experiment.sample_size == "all" else experiment.sample_size
+    is_enough = (n for n in LEAST_SENTENCES if lengths[lengths >= n].sum() >= ENOUGH * room)
+    least = next(is_enough, LEAST_SENTENCES[-1])
+    chosen: list[int] = []
     for place in np.random.RandomState(experiment.seed).permutation(len(documents)):
-        if is_long[place] and room > 0:
+        if lengths[place] >= least and room > 0:
             chosen.append(place)
             room -= lengths[place]
     last = chosen[-1] if chosen else 0
-    return [documents[n][: room if n == last and room < 0 else None] for n in sorted(chosen)]
+    cut = [documents[n][: room if n == last and room < 0 else None] for n in sorted(chosen)]
+    return cut, least
 
 
 def _queries(
@@ -142,6 +154,7 @@ def _queries(
     """The first sentences of clusters drawn by the seed, of at least six words, in order."""
     texts = list(chain.from_iterable(documents))
     firsts = np.unique(clusters, return_index=True)[1]
-    long = [place for place in firsts if len(texts[place].split()) >= LEAST_WORDS]
+    n_words = [max(len(text.split()), len(UNSPACED.findall(text))) for text in texts]
+    long = [place for place in firsts if n_words[place] >= LEAST_WORDS]
     order = np.random.RandomState(seed).permutation(len(long))[:MOST_SEARCHES]
     return np.sort(np.array(long, np.intp)[order])

@@ -59,14 +59,35 @@ def test_near_duplicates_are_right_too_and_search_once(tmp_path: Path) -> None:
     assert all(len(right) == 2 for place in range(3) for right in cut.right(place))
 
 
-def test_short_texts_give_way_to_long_ones_where_these_suffice(tmp_path: Path) -> None:
-    long = [" ".join(map(sentence, range(at, at + 12))) for at in range(0, 1400, 12)]
+@pytest.mark.parametrize(("size", "least", "n"), [(600, 12, 600), (1700, 2, 1684)])
+def test_short_texts_give_way_to_long_ones_where_these_suffice(
+    size: int, least: int, n: int, tmp_path: Path
+) -> None:
+    long = [" ".join(map(sentence, range(at, at + 12))) for at in range(0, 1404, 12)]
     short = [" ".join(map(sentence, range(at, at + 2))) for at in range(1420, 1700, 2)]
-    cut = pieces.find(memory(sample_size=600), tmp_path, [*long, *short])
-    assert 12 in cut.sizes or np.isin(8, cut.sizes)
-    assert any("of 600" in caveat or "600 of" in caveat for caveat in cut.caveats)
+    cut = pieces.find(memory(sample_size=size), tmp_path, [*long, *short, sentence(1701)])
+    assert f"{n:,} of 1,685 sentences are cut into pieces: of " in cut.caveats[0]
+    assert cut.caveats[0].endswith(f" texts, none of under {least} sentences.")
 
 
-def test_texts_of_a_sentence_each_cannot_tell(tmp_path: Path) -> None:
-    with pytest.raises(Undefined, match="0 different sentences in texts of several"):
-        pieces.find(memory(), tmp_path, list(map(sentence, range(300))))
+def test_letters_are_the_words_of_chinese(tmp_path: Path) -> None:
+    draw = np.random.RandomState(0).randint(0x4E00, 0x5E00, (150, 9))
+    short, long = ("".join(map(chr, row)) for row in (draw[0, :5], draw[:, :5].ravel()[:6]))
+    text = "。".join(["".join(map(chr, row)) for row in draw] + [short, long, ""])
+    cut = pieces.find(memory(), tmp_path, [text])
+    assert cut.queries.tolist() == [*range(150), 151]
+
+
+@pytest.mark.parametrize(
+    ("texts", "size", "message"),
+    [
+        ([*map(sentence, range(300))], 300, "Only 0 of 300 .* of at least 6 words, .* Give longer"),
+        ([" ".join(map(sentence, range(300)))], 50, "Only 50 of 50 .* Raise sample_size"),
+        (["I saw it. You did. "] * 200, 500, "Only 0 of 400 .* Give longer texts"),
+    ],
+)
+def test_texts_with_too_few_searches_cannot_tell(
+    texts: list[str], size: int, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(Undefined, match=message):
+        pieces.find(memory(sample_size=size), tmp_path, texts)
