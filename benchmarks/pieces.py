@@ -36,7 +36,7 @@ def main(n: int) -> None:
                 np.add.at(vectors, owners, sentences * (1 - falling * positions)[:, None])
                 n_tokens = np.full(len(vectors), 9, np.int32)
                 indices.append(Index(vectors, n_tokens, np.zeros(len(vectors), np.bool_)))
-            one = contain(cut, indices, np.zeros(0))
+            one = contain(cut, indices)
             low, high = position_effect(one.ranks[0], one.positions, one.sizes, seed)[1]
             n_sure += low > 0 or high < 0
         print(f"weights that fall by {falling:g}: the position matters in {n_sure} of {n}")

@@ -25,7 +25,7 @@ def pieces(result: Result) -> Figure:
     table = table.assign(x=np.log10(table["tokens"].clip(lower=1)))
     xs, ys = style.ends(table["x"].to_numpy(), room=0.05), [0.0, 1.05]
     data, labels, notes = list[Trace](), list[Label](), []
-    if advised:
+    if advised and math.log10(advised) < table["x"].max():
         at, dots = math.log10(advised), {"color": style.SUMMARY, "width": 1, "dash": "dot"}
         data.append(style.trace("advised", [at, at], ys, line=dots))
         corner: Trace = {"x": at, "y": 0, "xanchor": "left", "yanchor": "bottom", "xshift": 4}

@@ -1,7 +1,7 @@
 """Pieces of texts, searched by a sentence of theirs, and texts searched by their best piece."""
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import chain, compress
 from pathlib import Path
 from typing import Final, Literal
@@ -64,8 +64,9 @@ class Containment:
     ranks: int32 (3, n_sizes, n_searches), from 1, of the best right piece, by each of WAYS.
     positions: float32 (n_sizes, n_searches), of the sentence in its piece.
     n_left_out: searches whose piece is truncated at one of the sizes.
-    recalls: float64 (n_sizes + 1, n_judged), of judged searches by pieces, at last by whole texts.
     seconds: that measuring took.
+    recalls: float64 (n_sizes + 1, n_judged), of judged searches by pieces, at last by whole texts.
+    truncated: share of these whole texts that the model reads in part.
     """
 
     sizes: tuple[int, ...]
@@ -75,8 +76,9 @@ class Containment:
     ranks: NDArray[np.int32]
     positions: NDArray[np.float32]
     n_left_out: int
-    recalls: NDArray[np.float64]
     seconds: float
+    recalls: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    truncated: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +122,7 @@ def run(
     """Search pieces: what is stored is read, the rest is measured and stored.
 
     searches: judged ones, which find texts by their best piece; or None.
-    Raises Undefined where the model reads no more than single sentences.
+    Raises Undefined where the model reads hardly more than single sentences.
     """
     key = key_of(cut, searches, weights, experiment, similarity)
     stored = store.find(key, Containment)
@@ -146,22 +148,29 @@ def run(
             break
         sizes.append(one)
     if len(sizes) < 2:
-        reason = "Most texts have one sentence, or the model reads no longer pieces as a whole."
-        raise Undefined(reason, "Give longer texts, or choose a model of a higher limit.")
-    recalls: list[Floats] = []
+        reason = "The model reads over a quarter of the pieces of two sentences only in part."
+        raise Undefined(reason, "Choose a model of a higher limit, or texts of shorter sentences.")
+    contained = contain(cut, sizes)
     if searches is not None:
         texts, queries = searches.samples
         asking = yield from index(queries)
         relevance = Relevance.of(searches.right, len(texts))
-        for size in (*cut.sizes[: len(sizes)], None):
+        recalls: list[Floats] = []
+        for size in (*contained.sizes, None):
             sample, owners = _pieces_of(searches, size)
-            one = yield from index(sample)
+            sizes.append(one := (yield from index(sample)))
             tens = rank_by_pieces(asking.by(similarity), one.by(similarity), owners)
             recalls.append(relevance.recalls(tens))
-    job.result = store.get(key, Containment, lambda: contain(cut, sizes, np.array(recalls)))
+        contained = replace(
+            contained,
+            seconds=sum(one.seconds for one in (asking, *sizes)),
+            recalls=np.array(recalls),
+            truncated=float(one.truncated.mean()),
+        )
+    job.result = store.get(key, Containment, lambda: contained)
 
 
-def contain(cut: Pieces, sizes: Sequence[Index], recalls: Floats) -> Containment:
+def contain(cut: Pieces, sizes: Sequence[Index]) -> Containment:
     """The ranks of pieces. sizes: of each measured size, the first of which is the sentences.
 
     Raises Undefined where the model reads the pieces of under 100 sentences as a whole.
@@ -170,8 +179,8 @@ def contain(cut: Pieces, sizes: Sequence[Index], recalls: Floats) -> Containment
     is_used = np.all([read[cut.owners[n][cut.queries]] for n, read in enumerate(is_read)], axis=0)
     queries = cut.queries[is_used]
     if len(queries) < pieces.FEWEST_SEARCHES:
-        reason = f"The model reads the pieces of only {len(queries):,} sentences as a whole"
-        reason += f", and {pieces.FEWEST_SEARCHES} are needed."
+        reason = f"The model reads the pieces of only {len(queries):,} of {len(cut.queries):,} "
+        reason += f"sentences as a whole, and {pieces.FEWEST_SEARCHES} are needed."
         raise Undefined(reason, "Choose a model of a higher limit, or texts of shorter sentences.")
     words = cut.cut[0].table["sentence"].take(queries).to_pylist()
     ranks = []
@@ -194,7 +203,6 @@ def contain(cut: Pieces, sizes: Sequence[Index], recalls: Floats) -> Containment
         ranks=np.stack(ranks, axis=1).astype(np.int32),
         positions=cut.positions[: len(sizes), queries].astype(np.float32),
         n_left_out=int((~is_used).sum()),
-        recalls=recalls,
         seconds=sum(one.seconds for one in sizes),
     )
 

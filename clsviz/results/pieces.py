@@ -3,20 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from clsviz.encoder import pipeline
 from clsviz.errors import SettingError, quote
 from clsviz.experiment import Experiment
 from clsviz.jobs.pieces import WAYS, Containment, key_of
 from clsviz.results import origin, provenance
 from clsviz.results.numbers import counted, percent, points
 from clsviz.results.result import Fact, Result, first
-from clsviz.results.search import BY, Similarity
+from clsviz.results.search import BY, Similarity, pipeline_caveats
 from clsviz.sources.models import Weights
-from clsviz.sources.pieces import Pieces
+from clsviz.sources.pieces import SIZES, Pieces
 from clsviz.sources.searches import Searches
 from clsviz.statistics.containment import (
     N_EQUAL,
@@ -25,6 +24,9 @@ from clsviz.statistics.containment import (
     position_effect,
 )
 from clsviz.statistics.intervals import Interval
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 QUESTION: Final = "How long may a chunk be?"
 
@@ -41,6 +43,8 @@ ALL: Final = 0.95
 
 NEAREST: Final = 1.5
 """Times that the tokens of a pipeline may differ from those of the nearest measured size."""
+
+THIRDS: Final = ("first_third", "middle_third", "last_third")
 
 
 @dataclass(frozen=True)
@@ -97,18 +101,20 @@ class Gain:
 
 @dataclass(frozen=True)
 class Answer:
-    """The numbers of a chunk test.
+    """The numbers of a chunk test by a similarity.
 
     recalls: by each of `WAYS`, of each size. gains: of each size, for judged searches, whose recall
     by whole texts is whole; () and NaN without them.
     """
 
+    measured: Containment
+    similarity: Similarity
     recalls: dict[str, list[Recall]]
-    gains: tuple[Gain, ...]
-    whole: float
+    gains: tuple[Gain, ...] = ()
+    whole: float = np.nan
 
     @classmethod
-    def of(cls, measured: Containment, seed: int) -> Self:
+    def of(cls, measured: Containment, similarity: Similarity, seed: int) -> Self:
         """From ranks; the seed repeats the draws of intervals."""
         sizes = measured.positions, measured.sizes, measured.n_pieces
         recalls = {
@@ -116,7 +122,7 @@ class Answer:
             for way, ranks in zip(WAYS, measured.ranks, strict=True)
         }
         if not len(measured.recalls):
-            return cls(recalls, (), np.nan)
+            return cls(measured, similarity, recalls)
         *pieces, whole = measured.recalls
         gains = (
             Gain(
@@ -126,7 +132,22 @@ class Answer:
             )
             for recall in pieces
         )
-        return cls(recalls, tuple(gains), float(whole.mean()))
+        return cls(measured, similarity, recalls, tuple(gains), float(whole.mean()))
+
+    @property
+    def own(self) -> list[Recall]:
+        """By the similarity."""
+        return self.recalls[self.similarity]
+
+    @property
+    def tokens(self) -> list[int]:
+        """Tokens of a piece of each size, the median."""
+        return list(map(round, self.measured.tokens))
+
+    @property
+    def best(self) -> Gain:
+        """The gain of the size whose pieces have the largest recall of judged searches."""
+        return max(self.gains, key=lambda gain: gain.recall)
 
 
 def result(
@@ -138,115 +159,118 @@ def result(
     weights: Weights,
 ) -> Result:
     """The answer for the pieces of a view. searches: those of the measured recalls, or None."""
-    import pandas as pd
-
-    answer = Answer.of(measured, experiment.seed)
-    own = answer.recalls[settings.similarity]
-    tokens = [round(value) for value in measured.tokens]
-    place = advised_of(own)
-    if answer.gains:
-        verdict, advice = _judged(answer, measured)
-    else:
-        verdict, advice = _contained(own, tokens, place)
-        if place < advised_of(answer.recalls["cosine"]):
-            advice = "Normalise your vectors: by cosine, longer pieces keep their sentences."
-    sizes = {way: _sizes(measured, some) for way, some in answer.recalls.items()}
-    excess = _excess(own, measured, settings)
+    answer = Answer.of(measured, settings.similarity, experiment.seed)
+    place, verdict, advice = _judged(answer) if answer.gains else _contained(answer)
+    sizes = {way: _sizes(measured, recalls) for way, recalls in answer.recalls.items()}
+    excess = _excess(answer.own, measured, settings)
+    judged = searches.caveats if searches else ()
+    own = _caveats(cut, answer, excess, settings, weights, experiment.seed)
+    shipped = origin(key_of(cut, searches, weights, experiment, settings.similarity))
     return Result(
         kind="pieces",
         question=QUESTION,
         verdict=verdict,
         advice=advice,
-        facts=_facts(answer, own, tokens, max(place, 0), measured.ranks.shape[2]),
-        details={
-            "sizes": sizes[settings.similarity],
-            **sizes,
-            "whole": _whole(answer, measured),
-            **excess,
-        },
+        facts=_facts(answer, place),
+        details={"sizes": sizes[answer.similarity], **sizes, "whole": _whole(answer), **excess},
         picture={
-            "advised": tokens[place] if 0 <= place < len(own) - 1 else None,
-            "own": BY[settings.similarity],
+            "advised": None if place is None else answer.tokens[place],
+            "own": BY[answer.similarity],
         },
-        caveats=_caveats(cut, measured, searches, excess, settings, weights, experiment),
-        table=pd.DataFrame(_row(BY[way], entry) for way in WAYS for entry in sizes[way]),
+        caveats=tuple(dict.fromkeys((*cut.caveats, *judged, *own, *shipped))),
+        table=_table(sizes),
         about={
             **asdict(experiment),
-            **{name: str(value or "") for name, value in asdict(settings).items()},
+            **provenance.values(settings),
             "model_fingerprint": weights.fingerprint,
             "corpus_fingerprint": cut.texts.fingerprint,
             "seconds": round(measured.seconds, 3),
         },
-        command=_command(experiment, settings),
+        command=provenance.search_command("chunk-test", experiment, settings),
     )
 
 
-def advised_of(recalls: Sequence[Recall]) -> int:
-    """The place of the longest pieces that keep three in four sentences; −1 where none do."""
-    return max((n for n, one in enumerate(recalls) if one.recall_at_1 >= KEPT), default=-1)
+def advised_of(recalls: Sequence[Recall]) -> int | None:
+    """The place of the longest pieces that keep three in four sentences; None where none do."""
+    return max((n for n, one in enumerate(recalls) if one.recall_at_1 >= KEPT), default=None)
 
 
-def _contained(own: Sequence[Recall], tokens: Sequence[int], advised: int) -> tuple[str, str]:
-    """Verdict and advice by the sentences that find their piece."""
-    longest = len(tokens) - 1
-    near = max(min(advised, longest - 1), 0)
-    shares = [percent(own[place].recall_at_1) for place in (near, longest)]
-    if all(one.interval[0] >= ALL for one in own):
-        verdict = (
-            f"Any length up to {tokens[-1]} tokens: {shares[1]} of sentences find their piece."
+def _contained(answer: Answer) -> tuple[int | None, str, str]:
+    """The place of the advised size, verdict and advice, by sentences that find their piece."""
+    own, tokens, longest = answer.own, answer.tokens, answer.tokens[-1]
+    place, by_cosine = advised_of(own), advised_of(answer.recalls["cosine"])
+    best = max(range(len(own)), key=lambda n: own[n].recall_at_1)
+    at = best if place is None else place
+    kept = f"keep a sentence findable in {percent(own[at].recall_at_1)} of searches"
+    last = percent(own[-1].recall_at_1)
+    verdict, advice = next(
+        texts
+        for holds, *texts in (
+            (
+                all(one.interval[0] >= ALL for one in own),
+                f"Any length up to {longest} tokens: {last} of sentences find their piece.",
+                "Cut as suits your texts.",
+            ),
+            (
+                place is None,
+                f"No length that was tried: at best, pieces of {tokens[at]} tokens {kept}.",
+                "Choose another similarity, vector or model.",
+            ),
+            (
+                at == len(own) - 1,
+                f"Pieces of {longest} tokens, the longest tried, {kept}.",
+                f"Cut at up to {longest} tokens.",
+            ),
+            (
+                True,
+                f"Pieces of {tokens[at]} tokens {kept}; of {longest}, in {last}.",
+                f"Cut at about {tokens[at]} tokens: longer pieces lose over a quarter of theirs.",
+            ),
         )
-        return verdict, "Cut as suits your texts."
-    verdict = f"Pieces of {tokens[near]} tokens keep a sentence findable in {shares[0]} of searches"
-    advice = first(
-        (advised < 0, "Choose another similarity or model: even single sentences are lost."),
-        (advised == longest, f"Cut at up to {tokens[-1]} tokens: such pieces lose few sentences."),
-        (
-            True,
-            f"Cut at about {tokens[near]} tokens: longer pieces lose a quarter of theirs or more.",
-        ),
+        if holds
     )
-    return f"{verdict}; of {tokens[-1]}, in {shares[1]}.", advice
+    if by_cosine is not None and (place is None or place < by_cosine):
+        share = percent(answer.recalls["cosine"][by_cosine].recall_at_1)
+        advice = f"Normalise your vectors: by cosine, pieces of {tokens[by_cosine]} tokens keep "
+        advice += f"{share} of their sentences."
+    return place, verdict, advice
 
 
-def _judged(answer: Answer, measured: Containment) -> tuple[str, str]:
-    """Verdict and advice by judged searches."""
-    whole = percent(answer.whole)
-    best = max(range(len(answer.gains)), key=lambda place: answer.gains[place].recall)
-    recall = percent(answer.gains[best].recall)
-    if answer.gains[best].interval[0] > 0:
-        verdict = f"Cutting into pieces of {counted(measured.sizes[best])} raises recall from "
-        return f"{verdict}{whole} to {recall}.", f"Cut at about {measured.tokens[best]:.0f} tokens."
+def _judged(answer: Answer) -> tuple[int | None, str, str]:
+    """The same by judged searches."""
+    best, whole, leave = answer.best, percent(answer.whole), "Leave texts whole."
+    place, recall = answer.gains.index(best), percent(best.recall)
+    if best.interval[0] > 0:
+        pieces = f"pieces of {counted(answer.measured.sizes[place])}"
+        verdict = f"Cutting into {pieces} raises recall from {whole} to {recall}."
+        return place, verdict, f"Cut at about {answer.tokens[place]} tokens."
     if all(gain.interval[1] < 0 for gain in answer.gains):
-        return f"Cutting lowers recall from {whole} to {recall} or less.", "Leave texts whole."
-    verdict = f"No sign that cutting helps: whole texts are found in {whole} of searches."
-    return verdict, "Leave texts whole."
+        return None, f"Cutting lowers recall from {whole} to {recall} or less.", leave
+    return None, f"No sign that cutting helps: whole texts have a recall of {whole}.", leave
 
 
-def _facts(
-    answer: Answer, own: Sequence[Recall], tokens: Sequence[int], place: int, n: int
-) -> tuple[Fact, ...]:
-    words = answer.recalls["bm25"][-1].recall_at_1
-    judged = [Fact("whole_recall_at_10", "recall of whole texts", answer.whole, None, "percent")]
+def _facts(answer: Answer, place: int | None) -> tuple[Fact, ...]:
+    own, tokens, n = answer.own, answer.tokens, answer.measured.ranks.shape[2]
+    last, words, facts = len(own) - 1, answer.recalls["bm25"][-1].recall_at_1, list[Fact]()
+    if answer.gains:
+        best = answer.best
+        by = f"by pieces of {tokens[answer.gains.index(best)]} tokens"
+        facts = [
+            Fact("whole_recall_at_10", "recall of whole texts", answer.whole, None, "percent"),
+            Fact("best_gain", by, best.difference, best.interval, "points"),
+        ]
+    for key, at in (("recall_at_advised", place), ("recall_at_longest", last)):
+        if at is not None:
+            label, value = f"found in pieces of {tokens[at]} tokens", own[at].recall_at_1
+            is_quiet = key == "recall_at_advised" and at == last  # and it is the next fact, too
+            facts.append(Fact(key, label, value, own[at].interval, "percent", is_quiet))
+    advised = None if place is None else tokens[place]
     return (
-        *judged[: len(answer.gains)],
-        Fact(
-            "recall_at_advised",
-            f"found in pieces of {tokens[place]} tokens",
-            own[place].recall_at_1,
-            own[place].interval,
-            "percent",
-        ),
-        Fact(
-            "recall_at_longest",
-            f"in pieces of {tokens[-1]}",
-            own[-1].recall_at_1,
-            own[-1].interval,
-            "percent",
-        ),
+        *facts,
         Fact("bm25_at_longest", "by BM25", words, None, "percent"),
-        Fact("n_searches", "searches", n, form="count"),
-        Fact("advised_tokens", "tokens advised", tokens[place], form="count", is_quiet=True),
-        Fact("n_used", "searches", n, form="count", is_quiet=True),
+        Fact("n_searches", "searches", n, None, "count"),
+        Fact("advised_tokens", "tokens advised", advised, None, "count", is_quiet=True),
+        Fact("n_used", "searches", n, None, "count", is_quiet=True),
     )
 
 
@@ -260,24 +284,33 @@ def _sizes(measured: Containment, recalls: Sequence[Recall]) -> list[dict[str, A
     ]
 
 
-def _row(way: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry as a row of the table."""
-    rest = {name: value for name, value in entry.items() if name not in ("interval", "thirds")}
-    low, high = entry["interval"]
-    early, middle, late = entry["thirds"] or (None, None, None)
-    thirds = {"first_third": early, "middle_third": middle, "last_third": late}
-    return {"way": way, **rest, "low": low, "high": high, **thirds}
+def _table(sizes: Mapping[str, Sequence[Mapping[str, Any]]]) -> "pd.DataFrame":
+    """A row for each way to search and each size."""
+    import pandas as pd
+
+    rows = [
+        {
+            "way": BY[way],
+            **entry,
+            **dict(zip(("low", "high"), entry["interval"], strict=True)),
+            **dict(zip(THIRDS, entry["thirds"] or (None, None, None), strict=True)),
+        }
+        for way, entries in sizes.items()
+        for entry in entries
+    ]
+    return pd.DataFrame(rows).drop(columns=["interval", "thirds"])
 
 
-def _whole(answer: Answer, measured: Containment) -> dict[str, Any] | None:
+def _whole(answer: Answer) -> dict[str, Any] | None:
     """Recall of judged searches by whole texts, and by pieces of each size."""
     if not answer.gains:
         return None
     pieces = [
         {"sentences": size, "recall_at_10": gain.recall, **asdict(gain)}
-        for size, gain in zip(measured.sizes, answer.gains, strict=True)
+        for size, gain in zip(answer.measured.sizes, answer.gains, strict=True)
     ]
-    return {"recall_at_10": answer.whole, "pieces": pieces}
+    truncated = answer.measured.truncated
+    return {"recall_at_10": answer.whole, "truncated_share": truncated, "pieces": pieces}
 
 
 def _excess(own: Sequence[Recall], measured: Containment, settings: Cut) -> dict[str, Any]:
@@ -289,7 +322,7 @@ def _excess(own: Sequence[Recall], measured: Containment, settings: Cut) -> dict
     name = f"{measured.tokens[place]:,.0f} tokens"
     if far[place] > np.log(NEAREST):
         reason = f"No size of pieces has about {settings.piece_tokens:,} tokens: the nearest is"
-        raise SettingError(f"{reason} {name}.", "Give a number nearer to it, or longer texts.")
+        raise SettingError(f"{reason} {name}.", "Give a number nearer to it.")
     low, high = own[place].interval
     kept = 1 - settings.max_tokens_lost
     is_undecided = low < kept <= high
@@ -298,57 +331,36 @@ def _excess(own: Sequence[Recall], measured: Containment, settings: Cut) -> dict
 
 def _caveats(
     cut: Pieces,
-    measured: Containment,
-    searches: Searches | None,
+    answer: Answer,
     excess: Mapping[str, list[str]],
     settings: Cut,
     weights: Weights,
-    experiment: Experiment,
-) -> tuple[str, ...]:
-    """Everything left out or doubtful, a sentence each."""
-    steps = pipeline.read(weights.folder)
-    ranks = measured.ranks[WAYS.index(settings.similarity)]
-    effect, (low, high) = position_effect(
-        ranks, measured.positions, measured.sizes, experiment.seed
+    seed: int,
+) -> list[str]:
+    """Everything that the test leaves out, or that is doubtful, a sentence each."""
+    measured, ranks = answer.measured, answer.measured.ranks[WAYS.index(answer.similarity)]
+    effect, (low, high) = position_effect(ranks, measured.positions, measured.sizes, seed)
+    rare, often = ("beginning", "end")[:: 1 if effect > 0 else -1]
+    n_truncated, n_few = sum(measured.n_truncated), measured.n_pieces[-1]
+    reason = first(
+        (len(cut.sizes) > len(measured.sizes), ": the model reads too few of them as a whole"),
+        (len(cut.sizes) < len(SIZES), ": too few texts are so long"),
+        (True, ""),
     )
-    n_truncated, n_few = sum(measured.n_truncated), min(measured.n_pieces)
     lost = f"lose over {percent(settings.max_tokens_lost or 0)} of their sentences"
     beyond, undecided = (", ".join(excess.get(key, [])) for key in ("exceeded", "undecided"))
-    cases = [
-        (True, "An exact sentence is the easiest query: real ones are found less often."),
-        (
-            low > 0 or high < 0,
-            f"Sentences at the {'beginning' if effect > 0 else 'end'} of a piece are found less "
-            f"often than at the other end: by about {points(abs(effect))}.",
-        ),
-        (n_truncated > 0, f"Pieces that the model reads in part, left out: {n_truncated:,}."),
-        (
-            measured.n_left_out > 0,
-            f"Searches for pieces that the model reads in part, left out: {measured.n_left_out:,}.",
-        ),
-        (
-            len(cut.sizes) > len(measured.sizes),
-            "Longer pieces are not tried: the model reads too few of them as a whole.",
-        ),
-        (n_few < N_EQUAL, f"Fewer pieces compete as they grow longer: {n_few:,} at last."),
-        (steps.has_prompt, pipeline.PROMPTED),
-        (bool(steps.others), pipeline.before(steps.others)),
-        (bool(beyond), f"Pieces of {beyond} {lost}."),
-        (bool(undecided), f"Too few searches to tell if pieces of {undecided} {lost}."),
-    ]
-    judged = searches.caveats if searches else ()
-    shipped = origin(key_of(cut, searches, weights, experiment, settings.similarity))
-    own = (text for holds, text in cases if holds)
-    return tuple(dict.fromkeys((*cut.caveats, *judged, *own, *shipped)))
-
-
-def _command(experiment: Experiment, settings: Cut) -> str:
-    """The command that repeats it; none does for texts in memory."""
-    if experiment.corpus == "memory":
-        return ""
-    names = ("corpus", "pooling", "sample_size")  # whose defaults are others than a view's
-    flags = {name: str(getattr(experiment, name)) for name in names}
-    for name, value in asdict(settings).items():
-        if value not in ("", None) and (name, value) != ("similarity", "cosine"):
-            flags[name] = str(value)
-    return provenance.command("chunk-test", experiment, flags)
+    truncated = f"only the beginning of {percent(measured.truncated)} of the whole texts"
+    cases = {
+        "An exact sentence is the easiest query: real ones are found less often.": True,
+        f"Sentences at the {rare} of a piece are found less often than those at the {often}, by "
+        f"about {points(abs(effect))}.": low > 0 or high < 0,
+        f"Pieces of over {counted(measured.sizes[-1])} are not tried{reason}.": True,
+        f"Pieces that the model reads in part, left out: {n_truncated:,}.": n_truncated,
+        f"Searches for them, left out at every size: {measured.n_left_out:,}.": measured.n_left_out,
+        f"Fewer pieces compete as they grow longer: {n_few:,} at last.": n_few < N_EQUAL,
+        f"The model reads {truncated}.": answer.gains and measured.truncated,
+        **pipeline_caveats(weights, answer.similarity),
+        f"Pieces of {beyond} {lost}.": beyond,
+        f"Too few searches to tell if pieces of {undecided} {lost}.": undecided,
+    }
+    return [text for text, holds in cases.items() if holds]

@@ -2,9 +2,10 @@
 
 import platform
 import shlex
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Final
 
 from clsviz.experiment import Experiment
@@ -50,6 +51,31 @@ def command(question: str, experiment: Experiment, flags: Mapping[str, str] | No
     settings = {**experiment.to_query(), **(flags or {})}
     words = [f"--{name.replace('_', '-')} {shlex.quote(text)}" for name, text in settings.items()]
     return " ".join(["clsviz", question, *words])
+
+
+def search_command(
+    question: str,
+    experiment: Experiment,
+    settings: Any,
+    names: Sequence[str] = ("corpus", "pooling", "sample_size"),
+) -> str:
+    """The command that repeats a test of searches; none does for texts in memory.
+
+    settings: a dataclass, besides the experiment. names: settings whose defaults are others than a
+    view's.
+    """
+    if experiment.corpus == "memory":
+        return ""
+    flags = {name: str(getattr(experiment, name)) for name in names}
+    own = {field: getattr(settings, field.name) for field in fields(settings)}
+    flags |= {field.name: str(value) for field, value in own.items() if value != field.default}
+    return command(question, experiment, flags)
+
+
+def values(settings: Any) -> dict[str, Any]:
+    """The fields of a dataclass of settings, as JSON has them."""
+    own = asdict(settings)
+    return own | {name: str(value) for name, value in own.items() if isinstance(value, Path)}
 
 
 def versions() -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Does length bend my search?: exposure of texts by length, and what to do about it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -146,10 +146,9 @@ def result(
     answers = answer(searches, rankings, search.similarity, experiment.seed)
     verdict = verdict_of(answers)
     excess = _excess(answers.own.fifths, search.max_exposure)
-    settings = {**asdict(experiment), **asdict(search)}
+    settings = {**asdict(experiment), **provenance.values(search)}
     if search.vectors is not None:
         settings |= dict.fromkeys(("model", "corpus"), search.vectors.name)
-    texts = {name: str(value) for name, value in settings.items() if isinstance(value, Path)}
     by = weights.fingerprint if weights else fingerprint
     measured_elsewhere = origin(key_of(searches, by, experiment, search.length_power))
     return Result(
@@ -164,7 +163,6 @@ def result(
         table=_table(searches, rankings, answers),
         about={
             **settings,
-            **texts,
             "model_fingerprint": by,
             "corpus_fingerprint": searches.fingerprint,
             "seconds": round(rankings.seconds, 3),
@@ -396,20 +394,14 @@ def _caveats(
     model: Weights | None,
 ) -> tuple[str, ...]:
     """Everything left out or doubtful, a sentence each."""
-    steps = pipeline.read(model.folder) if model else pipeline.Pipeline()
     truncated = float(rankings.truncated.mean())
-    normalizes = f"{model.label if model else ''}’s own pipeline normalises vectors"
     most = search.max_exposure or 1.0
     limits = f"{1 / most:.2g} to {most:g}"
     beyond, undecided = (", ".join(excess.get(key, [])) for key in ("exceeded", "undecided"))
     cases = {
         f"The model reads only the beginning of {percent(truncated)} of the texts.": truncated,
         IN_WORDS: search.vectors,
-        pipeline.PROMPTED: steps.has_prompt,
-        pipeline.before(steps.others): steps.others,
-        f"{normalizes}: dot product concerns those who do not.": (
-            steps.normalizes and search.similarity == "dot"
-        ),
+        **pipeline_caveats(model, search.similarity),
         f"Exposure is outside {limits} for fifths: {beyond}.": beyond,
         f"Too few searches to tell if exposure is within {limits} for fifths: {undecided}.": (
             undecided
@@ -418,14 +410,22 @@ def _caveats(
     return (*searches.caveats, *(text for text, holds in cases.items() if holds))
 
 
+def pipeline_caveats(model: Weights | None, similarity: str) -> dict[str, object]:
+    """Sentences about the model's own pipeline, each with what makes it hold."""
+    steps = pipeline.read(model.folder) if model else pipeline.Pipeline()
+    normalizes = f"{model.label if model else ''}’s own pipeline normalises vectors"
+    return {
+        pipeline.PROMPTED: steps.has_prompt,
+        pipeline.before(steps.others): steps.others,
+        f"{normalizes}: dot product concerns those who do not.": (
+            steps.normalizes and similarity == "dot"
+        ),
+    }
+
+
 def _command(experiment: Experiment, search: Search) -> str:
-    """The command that repeats a search test; none does for texts in memory."""
-    if experiment.corpus == "memory":
-        return ""
-    names = ("corpus", "pooling", "sample_size")  # whose defaults are others than a view's
-    flags = {name: str(getattr(experiment, name)) for name in names}
+    """The command that repeats a search test."""
     if search.vectors is not None:
-        experiment, flags = Experiment(seed=experiment.seed), {}
-    settings = {field: getattr(search, field.name) for field in fields(Search)}
-    flags |= {field.name: str(value) for field, value in settings.items() if value != field.default}
-    return provenance.command("search-test", experiment, flags)
+        experiment, names = Experiment(seed=experiment.seed), ()
+        return provenance.search_command("search-test", experiment, search, names)
+    return provenance.search_command("search-test", experiment, search)

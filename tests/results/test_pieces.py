@@ -9,9 +9,13 @@ from scipy.special import ndtr
 import clsviz
 from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
-from clsviz.jobs.pieces import Index, contain
+from clsviz.jobs.pieces import Containment, Index, contain
 from clsviz.results.pieces import Answer
+from clsviz.results.pieces import Cut as Settings
+from clsviz.results.pieces import result as pieces_result
+from clsviz.results.result import Result
 from clsviz.sources import pieces
+from clsviz.sources.models import Weights
 from clsviz.sources.pieces import Pieces
 from clsviz.statistics.containment import position_effect
 
@@ -41,10 +45,8 @@ def made_up(cut: Pieces, falling: float, seed: int) -> list[Index]:
 
 
 def test_recall_of_sums_of_random_vectors_is_that_of_theory(cut: Pieces) -> None:
-    measured = [contain(cut, made_up(cut, 0, seed), np.zeros(0)) for seed in range(4)]
-    recalls = [
-        [recall.recall_at_1 for recall in Answer.of(one, 0).recalls["dot"]] for one in measured
-    ]
+    measured = [contain(cut, made_up(cut, 0, seed)) for seed in range(4)]
+    recalls = [[recall.recall_at_1 for recall in Answer.of(one, "dot", 0).own] for one in measured]
     random = np.random.RandomState(0)
     lengths, noise = np.sqrt(random.chisquare(WIDTH, 20_000)), random.normal(size=20_000)
     for place, size in enumerate(cut.sizes):
@@ -57,7 +59,7 @@ def test_recall_of_sums_of_random_vectors_is_that_of_theory(cut: Pieces) -> None
 
 def test_the_position_matters_where_weights_fall(cut: Pieces) -> None:
     for falling, is_sure in ((0.0, False), (0.9, True)):
-        one = contain(cut, made_up(cut, falling, 1), np.zeros(0))
+        one = contain(cut, made_up(cut, falling, 1))
         effect, (_, high) = position_effect(one.ranks[0], one.positions, one.sizes, 0)
         assert (high < 0) == is_sure, effect
 
@@ -65,7 +67,7 @@ def test_the_position_matters_where_weights_fall(cut: Pieces) -> None:
 def test_truncated_pieces_and_their_searches_are_left_out_and_counted(cut: Pieces) -> None:
     indices = made_up(cut, 0, 0)
     indices[2].truncated[:40] = True
-    one = contain(cut, indices, np.zeros(0))
+    one = contain(cut, indices)
     assert one.n_truncated == (0, 0, 40, *[0] * (len(indices) - 3))
     assert one.n_pieces[2] == 360
     assert one.n_left_out == (cut.queries < 120).sum()
@@ -113,6 +115,101 @@ def test_judged_searches_come_first(tiny_model: Path, tmp_path: Path) -> None:
     search = {"column": "text", "titles": "title", "store": tmp_path}
     by_search_test = clsviz.search_test(str(tiny_model), columns, **search)
     assert whole["recall_at_10"] == pytest.approx(by_search_test.fact("recall_at_10"))
+
+
+def measured(cosine: list[float], dot: list[float], recalls: list[float]) -> Containment:
+    """200 searches, of which such shares find pieces of 1, 2 and 3 sentences."""
+    firsts = np.arange(200) >= 200 * np.array([cosine, dot, [1, 1, 1]])[..., None]
+    judged = np.random.RandomState(0).random((len(recalls), 100)) < np.array(recalls)[:, None]
+    places = np.full((3, 200), 0.5, np.float32)
+    numbers = (10.0, 20.0, 30.0), (300, 200, 100), (0, 0, 5), firsts + 1, places, 7, 1.0
+    return Containment((1, 2, 3), *numbers, recalls=judged.astype(float), truncated=0.25)
+
+
+def answer(cut: Pieces, weights: Weights, one: Containment, **settings: object) -> Result:
+    experiment = Experiment(corpus="book.txt", pooling="mean")
+    return pieces_result(cut, one, None, experiment, Settings(**settings), weights)
+
+
+FOUND = "keep a sentence findable in"
+
+
+@pytest.mark.parametrize(
+    ("cosine", "dot", "recalls", "verdict", "advice", "tokens"),
+    [
+        ([1, 1, 1], [1, 1, 1], [], "Any length up to 30 tokens: 100%", "Cut as suits", 30),
+        (
+            *([1, 0.9, 0.8], [1, 0.9, 0.8], []),
+            *(f"Pieces of 30 tokens, the longest tried, {FOUND} 80%", "Cut at up to 30 tokens", 30),
+        ),
+        (
+            *([1, 0.8, 0.5], [1, 0.8, 0.5], []),
+            *(
+                f"Pieces of 20 tokens {FOUND} 80% of searches; of 30, in 50%.",
+                "Cut at about 20",
+                20,
+            ),
+        ),
+        (
+            *([0.5, 0.6, 0.2], [0.5, 0.6, 0.2], []),
+            *(
+                f"No length that was tried: at best, pieces of 20 tokens {FOUND} 60%",
+                "Choose",
+                None,
+            ),
+        ),
+        (
+            *([1, 0.8, 0.5], [0.8, 0.6, 0.2], []),
+            *("Pieces of 10 tokens", "Normalise your vectors: by cosine, pieces of 20 tokens keep"),
+            10,
+        ),
+        ([1, 1, 1], [1, 1, 1], [0.2, 0.9, 0.9, 0.3], "Cutting into", "Cut at about 20 tokens", 20),
+        ([1, 1, 1], [1, 1, 1], [0.5] * 4, "No sign that cutting helps: whole", "Leave", None),
+        ([1, 1, 1], [1, 1, 1], [0.1, 0.1, 0.1, 0.9], "Cutting lowers recall", "Leave", None),
+    ],
+)
+def test_the_verdict_the_advice_and_the_advised_length_agree(
+    cosine: list[float],
+    dot: list[float],
+    recalls: list[float],
+    verdict: str,
+    advice: str,
+    tokens: int | None,
+    cut: Pieces,
+    tiny_weights: Weights,
+) -> None:
+    result = answer(cut, tiny_weights, measured(cosine, dot, recalls), similarity="dot")
+    assert result.verdict.startswith(verdict)
+    assert result.advice.startswith(advice)
+    assert result.fact("advised_tokens") == tokens
+    assert result.picture["advised"] == tokens
+    caveats = " ".join(result.caveats)
+    assert "Pieces of over 3 sentences are not tried: the model reads too few of them" in caveats
+    assert ("only the beginning of 25% of the whole texts" in caveats) == bool(recalls)
+
+
+@pytest.mark.parametrize(
+    ("lost", "exceeded", "undecided", "caveat"),
+    [
+        (0.0, ["30 tokens"], [], "Pieces of 30 tokens lose over 0% of their sentences."),
+        (0.2, [], ["30 tokens"], "Too few searches to tell if pieces of 30 tokens lose over 20%"),
+        (0.3, [], [], ""),
+    ],
+)
+def test_a_limit_is_exceeded_where_the_interval_is_beyond_it(
+    lost: float,
+    exceeded: list[str],
+    undecided: list[str],
+    caveat: str,
+    cut: Pieces,
+    tiny_weights: Weights,
+) -> None:
+    one = measured([1, 0.9, 0.8], [1, 0.9, 0.8], [])
+    result = answer(cut, tiny_weights, one, piece_tokens=40, max_tokens_lost=lost)
+    assert (result.details["exceeded"], result.details["undecided"]) == (exceeded, undecided)
+    assert caveat in " ".join(result.caveats)
+    assert (result.json()["piece_tokens"], result.json()["max_tokens_lost"]) == (40, lost)
+    assert result.command.endswith(f"--piece-tokens 40 --max-tokens-lost {lost}")
 
 
 @pytest.mark.parametrize(
