@@ -39,7 +39,8 @@ class Job(Generic[T]):
 
     done, total, unit: its progress. result: as far as there is one. error: what ended it, or None.
     is_active: False once it has ended. is_cancelled: True if nobody wants it any more.
-    seconds: time that it has had. head_start: time that counts as if it had had it.
+    seconds: time that it has had. ends: when it has had too much.
+    head_start: time that counts as if it had had it.
     wanted_until: by session, infinite while it is connected, LEFT once it has left the job.
     """
 
@@ -54,6 +55,7 @@ class Job(Generic[T]):
         self.is_active = True
         self.is_cancelled = False
         self.seconds = 0.0
+        self.ends = math.inf
         self.wanted_until: dict[Hashable, float] = {}
 
     @property
@@ -67,10 +69,19 @@ class Job(Generic[T]):
         return max(self.wanted_until.values(), default=LEFT) > time.monotonic()
 
     def show(self, done: int, total: int, unit: str) -> None:
-        """Note the progress; raises Cancelled where nobody wants the job any more."""
+        """Note the progress; raises Cancelled where nobody wants the job any more.
+
+        Raises SettingError where it takes longer than the server has for it.
+        """
         self.done, self.total, self.unit = done, total, unit
+        self.is_cancelled |= bool(self.wanted_until) and not self.is_wanted
         if self.is_cancelled:
             raise Cancelled
+        if time.monotonic() > self.ends:
+            most = limits.number("job_seconds")
+            reason = f"This takes longer than the {most:,g} seconds that the server has for it."
+            remedy = "Choose a smaller sample. Run clsviz on your own machine for it."
+            raise SettingError(reason, remedy)
 
     def want(self, session: Hashable) -> None:
         """A session wants this job, or is back; one that has left it does not return by itself."""
@@ -188,15 +199,9 @@ class Jobs:
 
     def _step(self, job: Job[Any], steps: Steps) -> bool:
         """Take one step of a job; True if it was the last."""
-        job.is_cancelled |= not job.is_wanted
-        if job.is_cancelled:
-            return True
+        job.ends = time.monotonic() + limits.number("job_seconds") - job.seconds
         try:
-            most = limits.number("job_seconds")
-            if job.seconds > most:
-                reason = f"This takes longer than the {most:,g} seconds that the server has for it."
-                remedy = "Choose a smaller sample. Run clsviz on your own machine for it."
-                raise SettingError(reason, remedy)
+            job.show(job.done, job.total, job.unit)
             next(steps)
         except (StopIteration, Cancelled):
             return True
