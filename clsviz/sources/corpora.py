@@ -174,6 +174,8 @@ def _open_file(
     folder = path.parent if is_upload else root / "corpora"  # deleted with the upload
     copy = folder / f".{hashlib.sha256(key.encode()).hexdigest()[:32]}.arrow"
     if copies.read(copy, _reading) is None:
+        if is_upload:
+            uploads.check_space(root)
         rows = tables.open_table(path, path.name, encoding, progress, how)
         columns = tables.survey(rows.batches(Counter(), progress))
         reading, extras = _plan(columns, path.name, experiment, names, rows.text, rows.segmentation)

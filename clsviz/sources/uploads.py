@@ -29,14 +29,26 @@ def store(root: Path, file_name: str, content: bytes) -> str:
         reason = f"The file has {len(content) / 1e6:,.0f} MB, and the server takes {most:,g} MB."
         raise CorpusError(reason, "Upload a part of it.")
     delete_old(root)
-    stored = sum(path.stat().st_size for path in (root / "uploads").glob("*/*"))
-    if stored + len(content) > limits.number("uploads_bytes"):
-        raise CorpusError("The server has no space for uploads.", "Try again in some hours.")
+    check_space(root, len(content))
     name = f"{PREFIX}{secrets.token_urlsafe(16)}"
     safe = re.sub(r"[^\w. -]", "_", Path(file_name).name)[-100:]
     with replacing(root / "uploads" / name / safe) as file:
         file.write(content)
     return name
+
+
+def check_space(root: Path, n_bytes: int = 0) -> None:
+    """Raise CorpusError where uploads and their copies take all the space that is for them.
+
+    n_bytes: that come. A copy may be many times as large as its upload, and each way to read it
+    makes another one.
+    """
+    stored = n_bytes
+    for path in (root / "uploads").glob("*/*"):
+        with contextlib.suppress(FileNotFoundError):  # another visit deletes it
+            stored += path.stat().st_size
+    if stored > limits.number("uploads_bytes"):
+        raise CorpusError("The server has no space for uploads.", "Try again in some hours.")
 
 
 def find(root: Path, name: str) -> Path:

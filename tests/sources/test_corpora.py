@@ -204,6 +204,17 @@ def test_all_sentences_are_drawn_once() -> None:
     assert sample.rows(3, 5)["index"].to_pylist() == sample.order[3:5].tolist()
 
 
+def test_copies_of_uploads_count_as_uploads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = uploads.store(tmp_path, "a.txt", b"One sentence.\nAnother one.\n")
+    monkeypatch.setenv("CLSVIZ_LIMIT_UPLOADS_BYTES", "100")
+    corpora.open_corpus(Experiment(corpus=name), tmp_path)
+    with pytest.raises(CorpusError, match="no space for uploads"):
+        corpora.open_corpus(Experiment(corpus=name, encoding="cp437"), tmp_path)
+    corpora.open_corpus(Experiment(corpus=name), tmp_path)
+
+
 def test_uploads_are_deleted_with_all_copies_of_their_text(tmp_path: Path) -> None:
     name = uploads.store(tmp_path, "../My file?.txt", b"A secret sentence.\nAnother.\n")
     for _ in range(2):
