@@ -28,6 +28,10 @@ REMEDIES: Final = {
 }
 """What to do about an HTTP status."""
 
+FILE_NAMES: Final = ("ETag", "X-Linked-ETag", "X-Repo-Commit")
+UNSAFE: Final = re.compile(r"(?<!^W)[/\\]|\.\.")
+"""Headers after which the cache names files, and what leads out of a folder; W/ begins an ETag."""
+
 NAME = re.compile(r"(?:\w[\w.-]*/)?\w[\w.-]*(?:@\w[\w./+#=-]*)?", re.ASCII)
 
 
@@ -108,6 +112,9 @@ def asking(
 
     def on_response(response: Any) -> None:
         nonlocal refused
+        names = (response.headers.get(header, "") for header in FILE_NAMES)
+        if response.request.method == "HEAD" and any(map(UNSAFE.search, names)):
+            raise HubError(f"{name} would be stored outside the cache.", "Check HF_ENDPOINT.")
         if response.status_code == 429:
             response.raise_for_status()
         if response.status_code >= 500:

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from hub import standin
 from hub.client import dataset, model
 from hub.conftest import Hub
 
@@ -54,6 +55,16 @@ def test_failures_are_one_sentence_in_time(
     assert "\n" not in str(failed.value)
     hub.serving.mend()
     fetch(hub, kind)
+
+
+@pytest.mark.parametrize("tag", ["../../../evil", "/tmp/evil", "..\\\\evil"])
+def test_no_file_is_stored_outside_the_cache(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch, tag: str
+) -> None:
+    hub.add(FILES["model"], kind="model")
+    monkeypatch.setattr(standin, "digest", lambda _: tag)
+    with pytest.raises(HubError, match="outside the cache"):
+        hub.find()
 
 
 @pytest.mark.parametrize(("kind", "error"), [("model", ModelError), ("dataset", CorpusError)])
