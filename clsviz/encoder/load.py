@@ -11,7 +11,8 @@ import transformers
 from clsviz.encoder.pipeline import Pipeline
 from clsviz.encoder.tokens import Tokenizer
 from clsviz.errors import ClsvizError, ModelError, quote
-from clsviz.sources.models import Weights
+from clsviz.experiment import RANGES
+from clsviz.sources.models import ANOTHER, Weights
 
 MEMORY = 1.5
 """Memory to load and run a model, relative to its weights in float32."""
@@ -35,6 +36,9 @@ def load(weights: Weights, pipeline: Pipeline) -> tuple[Tokenizer, Any]:
     try:
         _check_code(weights)
         config = transformers.AutoConfig.from_pretrained(weights.folder, **FILES, **OWN_CODE)
+        if (n_layers := getattr(config, "num_hidden_layers", 0)) > RANGES["layer"][1]:
+            reason = f"{weights.label} has {n_layers:,} layers by its configuration."
+            raise ModelError(reason, ANOTHER)  # building them would take hours
         with torch.device("meta"):
             n_weights = sum(weight.numel() for weight in _random(config).parameters())
         needed, free = MEMORY * 4 * n_weights / 1e9, _free_memory() / 1e9

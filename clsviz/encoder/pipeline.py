@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from clsviz.errors import ModelError, quote
+from clsviz.sources import models
 from clsviz.sources.models import LIMITS, PIPELINE, PROMPTS, pipeline_folder
 
 PROMPTED = "The model’s own pipeline puts a prompt before texts; here they have none."
@@ -78,7 +79,7 @@ def read(folder: Path) -> Pipeline:
             normalizes="Normalize" in steps,
             others=tuple(sorted(steps.keys() - {"Transformer", "Pooling", "Normalize"})),
         )
-    except (AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError) as error:
+    except (*models.DAMAGE, OverflowError) as error:
         reason = f"The pipeline in {quote(root)} cannot be read ({quote(error)})."
         raise ModelError(reason, "Fetch its files again.") from error
 

@@ -58,6 +58,9 @@ INDEX: Final = "model.safetensors.index.json"
 SHARDS: Final = "model-*.safetensors"
 UNSAFE: Final = ("*.bin", "*.pt", "*.pth", "*.h5", "*.ckpt", "*.msgpack")
 
+DAMAGE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""Raised where a file of settings is not what it should be."""
+
 DECODER: Final = re.compile(r".*For(CausalLM|ConditionalGeneration)|GPT2LMHeadModel")
 
 
@@ -200,7 +203,7 @@ def nested_path(folder: Path) -> str:
     try:
         modules = json.loads((folder / PIPELINE).read_bytes())
         path = next(m["path"] for m in modules if str(m["type"]).endswith(".Transformer"))
-    except (OSError, ValueError, LookupError, TypeError, StopIteration):
+    except (*DAMAGE, StopIteration):
         return ""
     return path if re.fullmatch(r"\w[\w.-]*", str(path)) else ""
 
@@ -268,7 +271,7 @@ def read_files(folder: Path, model: str, has_weights: bool) -> tuple[list[Path],
         for name in weights:
             with safe_open(folder / name, framework="numpy"):
                 pass  # its header can be read
-    except (OSError, SafetensorError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (*DAMAGE, SafetensorError) as error:
         raise damaged(model, name) from error
     return paths, [folder / name for name in weights]
 
@@ -278,7 +281,7 @@ def check_encoder(folder: Path, model: str) -> None:
     try:
         config = json.loads((folder / CONFIG).read_bytes())
         kinds = config.get("architectures")
-    except (OSError, ValueError, RecursionError, AttributeError) as error:
+    except DAMAGE as error:
         raise damaged(model, CONFIG) from error
     if config.get("is_encoder_decoder"):
         raise ModelError(f"{quote(model)} is an encoder-decoder.", ANOTHER)

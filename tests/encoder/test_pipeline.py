@@ -11,6 +11,7 @@ import pytest
 
 from clsviz.encoder import pipeline
 from clsviz.encoder.encoder import load
+from clsviz.errors import ModelError
 from clsviz.sources import models
 
 from .conftest import weights, write_tokenizer
@@ -81,6 +82,12 @@ def test_a_model_in_a_subfolder_of_its_pipeline_heeds_it(bert: Path) -> None:
     (bert / "0_Transformer").mkdir()
     (bert / "config.json").rename(bert / "0_Transformer" / "config.json")
     assert "Dense" in " ".join(pipeline.read(bert / "0_Transformer").caveats("cls"))
+
+
+def test_a_limit_without_an_end_is_refused(bert: Path) -> None:
+    write_pipeline(bert, "Pooling", pooling={}, max_seq_length=float("inf"))
+    with pytest.raises(ModelError, match="infinity"):
+        pipeline.read(bert)
 
 
 def test_reading_a_pipeline_loads_no_torch() -> None:

@@ -48,6 +48,7 @@ REFUSALS: dict[str, Callable[[Path], Any]] = {
     "other formats may run code": lambda folder: (folder / WEIGHTS).rename(folder / "pytorch.bin"),
     "cannot be loaded": lambda folder: (folder / WEIGHTS).write_bytes(b"cut"),
     "cannot be loaded .*No such file": lambda folder: (folder / "config.json").unlink(),
+    "1,000 layers": lambda folder: configure(folder, num_hidden_layers=1000),
     "GB of memory": lambda folder: configure(folder, intermediate_size=10**10),
     "at most 2 tokens": lambda folder: write_tokenizer(folder, model_max_length=2),
     "pipeline": lambda folder: (folder / "modules.json").write_text("{"),

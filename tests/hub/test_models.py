@@ -109,6 +109,10 @@ def test_revision_is_a_branch_or_a_commit(hub: Hub) -> None:
         ({"config.json": CONFIG, "model.safetensors": WEIGHTS}, "has no tokenizer"),
         (SETTINGS, "has no model.safetensors"),
         (model() | {"config.json": b"["}, "no readable config.json"),
+        (
+            SETTINGS | {"model.safetensors.index.json": b"[" * 10**5},
+            "no readable model.safetensors",
+        ),
         (model() | {"model.safetensors": b"\xff" * 100}, "no readable model.safetensors"),
     ],
 )
