@@ -54,6 +54,10 @@ CONVERTED: Final = re.compile(r"([^/]+)/([^/]+)/\d{4,}\.parquet")
 
 HEAD_TEXTS: Final = 200
 
+CARD: Final = "README.md"
+LARGEST_CARD: Final = 5_000_000
+"""Bytes of the card, of which the library may read a megabyte in two seconds."""
+
 SCHEMA: Final = pa.schema({"sentence": pa.large_string(), "row_group": pa.int32()})
 LIMITS: Final = Limits()
 
@@ -271,6 +275,9 @@ def declared(
     """The Parquet files that the library finds in a repository; None where it finds no such."""
     if not any(path.endswith(".parquet") for path in repository.sizes):
         return None
+    if (n_bytes := repository.sizes.get(CARD, 0)) > LARGEST_CARD:
+        reason = f"{repository.name} has a {CARD} of {n_bytes / 1e6:,.0f} MB."
+        raise CorpusError(reason, "Download the file you want, and choose it as corpus.")
     import datasets
 
     address = f"hf://datasets/{repository.name}"  # a mere name may open a folder of this machine

@@ -160,6 +160,15 @@ def test_bomb_is_refused_before_it_is_unpacked(hub: Hub) -> None:
         hub.draw(limits={"group_bytes": 10**6})
 
 
+def test_a_bomb_of_missing_texts_and_a_card_without_an_end_are_refused(hub: Hub) -> None:
+    hub.add({"train.parquet": parquet({"text": pa.nulls(10**6, pa.string())}, rows=10**6)})
+    with pytest.raises(CorpusError, match="row groups of 8 MB"):
+        hub.draw(limits={"group_bytes": 10**6})
+    hub.add(dataset(1) | {"README.md": b"x" * 6_000_000}, "{}-card")
+    with pytest.raises(CorpusError, match="README[.]md of 6 MB"):
+        hub.draw("{}-card")
+
+
 @pytest.mark.parametrize("how", ["cut", "filled", "empty"])
 def test_damaged_copy_is_drawn_again(hub: Hub, how: str) -> None:
     hub.add(dataset(100))
