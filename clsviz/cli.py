@@ -243,7 +243,7 @@ def _parser() -> argparse.ArgumentParser:
                 _add(command, "corpus", str, f"{meaning}; several times for several", **several)
             elif (name, field.name) != ("compare", "model"):
                 _add(command, field.name, str, meaning)
-        for flag, (kind, meaning) in FLAGS[name].items():
+        for flag, (kind, meaning) in FLAGS.get(name, {}).items():
             _add(command, flag, kind, meaning)
         _add(command, "query", str, "the address of a page, whose settings are taken")
         _add(command, "store", Path, "the folder of what is measured")

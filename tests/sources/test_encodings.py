@@ -106,6 +106,7 @@ def test_files_without_text_are_refused(read: Read, content: bytes) -> None:
         ("LARGEST_UNPACKED", "a.txt.gz", gzip.compress(b"word\n" * 2**20), "when unpacked"),
         ("LONGEST_LINE", "a.txt", "short\n" + "x" * 3 * 2**20, "Line 2 "),
     ],
+    ids=["packed", "line"],  # a packed file has the time in it, and processes must agree
 )
 def test_files_that_fill_the_memory_are_refused(
     read: Read, monkeypatch: pytest.MonkeyPatch, limit: str, name: str, content: str, reason: str
