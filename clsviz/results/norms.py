@@ -166,7 +166,7 @@ def verdict_of(line: Line, curve: Curve | None, spread: Spread | None) -> str:
     is_flat = line.norm_sd < NEARLY_CONSTANT * line.norm_mean
     uneven, share_of = _uneven(spread), f"{percent(share)} of the differences between norms"
     return first(
-        (line.n_clusters < FEW, "Too few sentences to say."),
+        (line.n_clusters < FEW, f"Too few different sentences to say: {line.n_clusters}."),
         (is_flat, "Only on paper: norms are nearly constant."),
         (line.is_few_decide, "Uncertain: few sentences decide the line."),
         (share < min(LADDER) and bool(uneven), f"On average, hardly; but {uneven}."),

@@ -258,6 +258,7 @@ def _facts(answer: Answer, place: int | None) -> tuple[Fact, ...]:
         facts = [
             Fact("whole_recall_at_10", "recall of whole texts", answer.whole, None, "percent"),
             Fact("best_gain", by, best.difference, best.interval, "points"),
+            Fact("n_judged", "judged searches", answer.measured.recalls.shape[1], None, "count"),
         ]
     for key, at in (("recall_at_advised", place), ("recall_at_longest", last)):
         if at is not None:

@@ -403,7 +403,7 @@ def _caveats(
     caveats += left_out(experiment, prepared.sample, n_long, readings.n_truncated)
     if readings.n < n:
         caveats.append(f"Probes take the first {readings.n:,} of {counted(n)}: see probe_size.")
-    if readings.n_different < 5 * readings.width:
+    if readings.n_different < 5 * readings.width and not np.isnan(numbers[:, 0]).all():
         few = f"{counted(readings.n_different, 'different sentence')} are few for"
         more = "with more, a probe may miss by less"
         caveats.append(f"{few} {readings.width:,} dimensions: {more}.")

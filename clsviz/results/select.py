@@ -130,8 +130,8 @@ def left_out(
     reader, by = ("the model", "") if n_models == 1 else ("a model", " by a model")
     long = f"{experiment.length_cutoff:,} tokens or more{by}"
     cases = {
-        f"{counted(n_long)} of {long} are left out.": n_long,
-        f"{counted(n_truncated)} longer than {reader} reads are left out.": n_truncated,
+        f"Left out: {counted(n_long)} of {long}.": n_long,
+        f"Left out: {counted(n_truncated)} longer than {reader} reads.": n_truncated,
         f"The corpus has {counted(n)}: the sample is all of them.": size != "all" and n < size,
     }
     return [caveat for caveat, holds in cases.items() if holds]

@@ -33,7 +33,7 @@ SHARE = "of the differences between norms."
 NEITHER = "No sign of a trend: neither a line nor a curve stands out from chance."
 
 VERDICTS = [
-    (replace(LINE, n_clusters=99), None, None, "Too few sentences to say."),
+    (replace(LINE, n_clusters=99), None, None, "Too few different sentences to say: 99."),
     (replace(LINE, norm_sd=0.007), CURVE, EVEN, "Only on paper: norms are nearly constant."),
     (replace(LINE, is_few_decide=True), CURVE, EVEN, "Uncertain: few sentences decide the line."),
     (
@@ -119,8 +119,8 @@ def test_sentences_left_out_are_counted(measured, experiment, store, n_tokens) -
     cut = replace(measured, key="cut", norms=replace(measured.norms, truncated=is_cut))
     result = norms(cut, replace(experiment, sample_size=400), store)
     assert result.caveats[:3] == (
-        f"{(n_tokens >= 30).sum()} sentences of 30 tokens or more are left out.",
-        "7 sentences longer than the model reads are left out.",
+        f"Left out: {(n_tokens >= 30).sum()} sentences of 30 tokens or more.",
+        "Left out: 7 sentences longer than the model reads.",
         "The corpus has 280 sentences: the sample is all of them.",
     )
     assert not result.table["is_used"][is_cut].any()

@@ -115,6 +115,7 @@ def test_judged_searches_come_first(tiny_model: Path, tmp_path: Path) -> None:
     search = {"column": "text", "titles": "title", "store": tmp_path}
     by_search_test = clsviz.search_test(str(tiny_model), columns, **search)
     assert whole["recall_at_10"] == pytest.approx(by_search_test.fact("recall_at_10"))
+    assert result.fact("n_judged") == by_search_test.fact("n_searches") == 60
 
 
 def measured(cosine: list[float], dot: list[float], recalls: list[float]) -> Containment:

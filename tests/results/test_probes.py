@@ -128,6 +128,7 @@ def test_too_few_sentences_are_said_to_be(measured, experiment, store) -> None:
     result = answer(measured, replace(experiment, length_cutoff=10), store)
     assert result.verdict.startswith("Can’t tell: only ")
     assert result.advice
+    assert not any("are few for" in caveat for caveat in result.caveats)
     layer = result.json()["layers"][1]
     assert {layer[key] for key in layer if key != "layer"} == {None}
 
@@ -139,8 +140,8 @@ def test_sentences_left_out_are_counted(measured, experiment, store, used) -> No
     sample = replace(measured.sample, seed=1)
     result = answer(replace(measured, norms=cut, sample=sample), view, store)
     assert {
-        f"{n_long} sentences of 30 tokens or more are left out.",
-        "7 sentences longer than the model reads are left out.",
+        f"Left out: {n_long} sentences of 30 tokens or more.",
+        "Left out: 7 sentences longer than the model reads.",
         "The corpus has 280 sentences: the sample is all of them.",
     } <= set(result.caveats)
     assert result.fact("n_used") == n_used
