@@ -104,15 +104,17 @@ class Chunks:
 
     def _spans(self, key: str) -> list[tuple[int, int, Path]]:
         """Start, stop and path of all chunks; of those with the same start the longest first."""
-        roots = [root for root in (self.shipped, self.root) if root is not None]
+        paths: list[Path] = []
         try:
-            paths = [path for root in roots for path in (root / key).glob("*-*.safetensors")]
+            for root in filter(None, (self.shipped, self.root)):
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                    paths += (root / key).iterdir()  # whose errors glob ignores since Python 3.13
         except OSError as error:
             reason = f"The store {quote(self.root)} cannot be read ({error.strerror or error})."
             raise StoreError(reason, "Choose another folder, or let this one be read.") from error
         spans = []
         for path in paths:
-            start, stop = path.stem.split("-", 1)
+            start, _, stop = path.name.removesuffix(".safetensors").partition("-")
             if start.isdecimal() and stop.isdecimal() and int(start) < int(stop):
                 spans.append((int(start), int(stop), path))
         return sorted(spans, key=lambda span: (span[0], -span[1]))
