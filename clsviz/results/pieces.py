@@ -44,6 +44,8 @@ ALL: Final = 0.95
 NEAREST: Final = 1.5
 """Times that the tokens of a pipeline may differ from those of the nearest measured size."""
 
+EASY: Final = "An exact sentence is the easiest query, above all for a piece that is nothing else"
+
 THIRDS: Final = ("first_third", "middle_third", "last_third")
 
 
@@ -352,7 +354,7 @@ def _caveats(
     beyond, undecided = (", ".join(excess.get(key, [])) for key in ("exceeded", "undecided"))
     truncated = f"only the beginning of {percent(measured.truncated)} of the whole texts"
     cases = {
-        "An exact sentence is the easiest query: real ones are found less often.": True,
+        f"{EASY}: real ones are found less often.": True,
         f"Sentences at the {rare} of a piece are found less often than those at the {often}, by "
         f"about {points(abs(effect))}.": low > 0 or high < 0,
         f"Pieces of over {counted(measured.sizes[-1])} are not tried{reason}.": True,
