@@ -114,8 +114,9 @@ class Chunks:
             raise StoreError(reason, "Choose another folder, or let this one be read.") from error
         spans = []
         for path in paths:
-            start, _, stop = path.name.removesuffix(".safetensors").partition("-")
-            if start.isdecimal() and stop.isdecimal() and int(start) < int(stop):
+            start, _, stop = path.stem.partition("-")
+            is_chunk = path.suffix == ".safetensors" and start.isdecimal() and stop.isdecimal()
+            if is_chunk and int(start) < int(stop):
                 spans.append((int(start), int(stop), path))
         return sorted(spans, key=lambda span: (span[0], -span[1]))
 
