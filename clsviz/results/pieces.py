@@ -13,7 +13,7 @@ from clsviz.jobs.pieces import WAYS, Containment, key_of
 from clsviz.results import origin, provenance
 from clsviz.results.numbers import counted, percent, points
 from clsviz.results.result import Fact, Result, first
-from clsviz.results.search import BY, Similarity, pipeline_caveats
+from clsviz.results.search import BY, Similarity, check_values, pipeline_caveats
 from clsviz.sources.models import Weights
 from clsviz.sources.pieces import SIZES, Pieces
 from clsviz.sources.searches import Searches
@@ -44,6 +44,8 @@ ALL: Final = 0.95
 NEAREST: Final = 1.5
 """Times that the tokens of a pipeline may differ from those of the nearest measured size."""
 
+RANGES: Final = {"piece_tokens": (1, 100_000), "max_tokens_lost": (0, 1)}
+
 EASY: Final = "An exact sentence is the easiest query, above all for a piece that is nothing else"
 
 THIRDS: Final = ("first_third", "middle_third", "last_third")
@@ -65,18 +67,10 @@ class Cut:
     max_tokens_lost: float | None = None
 
     def __post_init__(self) -> None:
-        if self.similarity not in WAYS[:2]:
-            reason = f"similarity is {quote(self.similarity)}."
-            raise SettingError(reason, "Choose cosine or dot.")
+        check_values(self.similarity, asdict(self), RANGES)
         if (self.piece_tokens is None) != (self.max_tokens_lost is None):
             reason = "Only one of piece_tokens and max_tokens_lost is given."
             raise SettingError(reason, "Give both.")
-        if self.piece_tokens is not None and self.piece_tokens < 1:
-            reason = f"piece_tokens is {self.piece_tokens:,}."
-            raise SettingError(reason, "Choose a number from 1.")
-        if self.max_tokens_lost is not None and not 0 <= self.max_tokens_lost <= 1:
-            reason = f"max_tokens_lost is {self.max_tokens_lost:g}."
-            raise SettingError(reason, "Choose a share from 0 to 1.")
 
 
 def check(experiment: Experiment) -> None:

@@ -70,20 +70,25 @@ class Search:
     length_power: float | None = None
 
     def __post_init__(self) -> None:
-        if self.similarity not in OTHER:
-            raise SettingError(f"similarity is {quote(self.similarity)}.", "Choose cosine or dot.")
+        check_values(self.similarity, asdict(self), RANGES)
         if (self.vectors is None) != (self.query_vectors is None):
             reason = "Only one of vectors and query_vectors is given."
             raise SettingError(reason, "Give both: of the texts, and of the queries.")
         if self.vectors is not None and (self.task or self.titles or self.searches is not None):
             reason = "Own vectors name the right texts by their ids."
             raise SettingError(reason, "Leave task, titles and searches out.")
-        for name, (low, high) in RANGES.items():
-            value = getattr(self, name)
-            if value is not None and not low <= value <= high:
-                raise SettingError(
-                    f"{name} is {value:g}.", f"Choose a number from {low} to {high}."
-                )
+
+
+def check_values(
+    similarity: str, settings: Mapping[str, Any], ranges: Mapping[str, tuple[float, float]]
+) -> None:
+    """Raise SettingError where a similarity, or a number of settings, cannot be used."""
+    if similarity not in OTHER:
+        raise SettingError(f"similarity is {quote(similarity)}.", "Choose cosine or dot.")
+    for name, (low, high) in ranges.items():
+        value = settings[name]
+        if value is not None and not low <= value <= high:
+            raise SettingError(f"{name} is {value:g}.", f"Choose a number from {low} to {high}.")
 
 
 def check(experiment: Experiment, search: Search) -> None:
