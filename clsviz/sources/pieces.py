@@ -106,13 +106,16 @@ def find(
         caveats.append(f"{n:,} of {n_all:,} sentences are cut into pieces: {where}.")
     clusters = near_duplicates(list(chain.from_iterable(chosen)))
     queries = _queries(chosen, clusters, experiment.seed)
+    which = f"different ones of at least {LEAST_WORDS} words"
     if len(queries) < FEWEST_SEARCHES:
         is_sample = n < n_all and n == experiment.sample_size
         reason = f"Only {len(queries):,} of {n if is_sample else n_all:,} sentences of "
-        reason += f"{quote(corpus.label)} can search, and {FEWEST_SEARCHES} are needed: different "
-        reason += f"ones of at least {LEAST_WORDS} words, in texts of several."
+        reason += f"{quote(corpus.label)} can search, and {FEWEST_SEARCHES} are needed: {which}, "
+        reason += "in texts of several."
         longer = "Give longer texts, such as a book, or choose python-api."
         raise Undefined(reason, "Raise sample_size." if is_sample else longer)
+    which = f"drawn by the seed from {which}" if len(queries) == MOST_SEARCHES else which
+    caveats.append(f"{len(queries):,} of {n:,} sentences search: {which}.")
     sizes, cut, owners, positions = [], [], [], []
     for size in SIZES:
         starts = [(document, at) for document in chosen for at in range(0, len(document), size)]

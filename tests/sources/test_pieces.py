@@ -56,6 +56,7 @@ def test_near_duplicates_are_right_too_and_search_once(tmp_path: Path) -> None:
     texts = [" ".join(some[at : at + 4]) for at in range(0, 120, 4)] * 2
     cut = pieces.find(memory(), tmp_path, pd.Series(texts))
     assert len(cut.queries) == 120
+    assert cut.caveats == ("120 of 240 sentences search: different ones of at least 6 words.",)
     assert all(len(right) == 2 for place in range(3) for right in cut.right(place))
 
 
