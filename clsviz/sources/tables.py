@@ -182,19 +182,31 @@ class Parquet:
             schema = pq.read_schema(self.path)
             texts = [field.name for field in schema if is_text(field.type)]
             scalars = [field.name for field in schema if any(is_a(field.type) for is_a in SCALARS)]
-            names = [name for name in schema.names if name in {*texts, *scalars}]
+            known = {*texts, *scalars}
+            names = [name for name in schema.names if name in known]
+            check_width(len(names))
             options = {"page_checksum_verification": True, "pre_buffer": False}
             with pq.ParquetFile(self.path, read_dictionary=texts, **options) as file:
-                groups = map(file.metadata.row_group, range(file.num_row_groups))
+                footer = file.metadata
+                groups = list(map(footer.row_group, range(file.num_row_groups)))
                 n_packed = sum(group.total_byte_size for group in groups)
                 text_files.check_size(n_packed, size, self.name)
-                for batch in file.iter_batches(BATCH_ROWS, columns=names):
+                paths = [footer.schema.column(leaf).path for leaf in range(footer.num_columns)]
+                leaves = [leaf for leaf, path in enumerate(paths) if path in texts]
+                columns = (group.column(leaf) for group in groups for leaf in leaves)
+                row_bytes = sum(c.total_uncompressed_size for c in columns) // max(
+                    1, footer.num_rows
+                )
+                self._check_length(row_bytes)
+                n_at_once = min(BATCH_ROWS, max(1, BATCH_CHARACTERS // max(1, row_bytes)))
+                for batch in file.iter_batches(n_at_once, columns=names):
+                    self._check_length(max(map(longest, batch.columns), default=0))
                     # A text that repeats is stored once, so that a small file may hold any number.
                     n_unpacked = sum(map(n_bytes, batch.columns))
                     n_bytes_read += n_unpacked
                     text_files.check_size(n_bytes_read, size, self.name)
                     n_rows += len(batch)
-                    progress(n_rows, file.metadata.num_rows, "rows")
+                    progress(n_rows, footer.num_rows, "rows")
                     n_parts = max(1, n_unpacked // BATCH_CHARACTERS)
                     step = max(1, len(batch) // n_parts)
                     for start in range(0, len(batch), step):
@@ -205,6 +217,11 @@ class Parquet:
             cause = quote(str(error).partition("\n")[0])
             reason = f"{quote(self.name)} is not a Parquet file, or a damaged one ({cause})."
             raise CorpusError(reason, "Write or copy it again.") from None
+
+    def _check_length(self, n: int) -> None:
+        if n > text_files.LONGEST_LINE:
+            reason = f"{quote(self.name)} has texts of {n / 2**20:,.0f} MB."
+            raise CorpusError(reason, "Break them up.")
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -219,6 +236,13 @@ def n_bytes(values: pa.Array) -> int:
         return int(values.nbytes)
     lengths = pc.binary_length(values.dictionary).take(values.indices)
     return int(pc.sum(lengths).as_py() or 0) + 8 * len(values)
+
+
+def longest(values: pa.Array) -> int:
+    """Bytes of the longest of the texts that are stored once; 0 for other values."""
+    if not pa.types.is_dictionary(values.type):
+        return 0
+    return pc.max(pc.binary_length(values.dictionary)).as_py() or 0
 
 
 def _unpacked(batch: pa.RecordBatch, names: list[str]) -> pa.Table:

@@ -110,6 +110,22 @@ def test_repeated_texts_are_no_bomb(read: Read, monkeypatch: pytest.MonkeyPatch)
         read("bomb.parquet", content)
 
 
+@pytest.mark.parametrize("n_rows", [0, 10_000])
+def test_a_text_that_fills_the_memory_is_refused(
+    read: Read, monkeypatch: pytest.MonkeyPatch, n_rows: int
+) -> None:
+    monkeypatch.setattr(text_files, "LONGEST_LINE", 2**20)
+    content = parquet(pa.table({"text": ["a " * 2**20, *["b"] * n_rows]}), use_dictionary=False)
+    with pytest.raises(CorpusError, match="texts of 2 MB"):
+        read("bomb.parquet", content)
+
+
+@pytest.mark.timeout(20)
+def test_a_parquet_file_of_too_many_columns_is_refused_at_once(read: Read) -> None:
+    with pytest.raises(CorpusError, match="over 1,000 columns"):
+        read("a.parquet", parquet(pa.table({f"c{n}": ["a"] for n in range(5000)})))
+
+
 @pytest.mark.parametrize("damage", ["cut", "swapped"])
 def test_damaged_parquet_is_refused(read: Read, damage: str) -> None:
     table = pa.table({"text": [f"text {n}" for n in range(5000)]})
