@@ -31,7 +31,7 @@ def store(root: Path, file_name: str, content: bytes) -> str:
     delete_old(root)
     check_space(root, len(content))
     name = f"{PREFIX}{secrets.token_urlsafe(16)}"
-    safe = re.sub(r"[^\w. -]", "_", Path(file_name).name)[-100:]
+    safe = re.sub(r"[^\w. -]|^(?=\.)", "_", Path(file_name).name[-100:])  # copies begin with a dot
     with replacing(root / "uploads" / name / safe) as file:
         file.write(content)
     return name

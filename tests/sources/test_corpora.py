@@ -204,6 +204,15 @@ def test_all_sentences_are_drawn_once() -> None:
     assert sample.rows(3, 5)["index"].to_pylist() == sample.order[3:5].tolist()
 
 
+@pytest.mark.parametrize(
+    "name", [".txt", ".hidden.txt", "..\\..\\a.txt", "/etc/x.txt", "x" * 200 + ".txt"]
+)
+def test_an_upload_of_any_name_is_read(tmp_path: Path, name: str) -> None:
+    corpus = uploads.store(tmp_path, name, b"One sentence.\nAnother one.\n")
+    assert len(texts(corpora.open_corpus(Experiment(corpus=corpus), tmp_path))) == 2
+    assert {path.parent.name for path in tmp_path.rglob("*.txt")} == {corpus}
+
+
 def test_copies_of_uploads_count_as_uploads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
