@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from clsviz import limits
-from clsviz.errors import ClsvizError, SettingError, quote
+from clsviz.errors import ClsvizError, CorpusError, SettingError, quote
 from clsviz.experiment import CHOICES, RANGES, Experiment, parse_setting
 from clsviz.results.compare import MOST_MODELS
 from clsviz.sources import corpora, hub_datasets, uploads
@@ -314,6 +314,8 @@ def _take_file(setting: str) -> None:
     if file is None:
         return
     try:
+        if not hasattr(file, "name"):  # Streamlit's mark of a file that it lacks
+            raise CorpusError("The file is no longer on the server.", "Upload it again.")
         name = uploads.store(server().root, file.name, file.getvalue())
     except ClsvizError as error:
         state.refused = [str(error)]

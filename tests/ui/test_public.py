@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import pytest
+from streamlit.runtime.uploaded_file_manager import DeletedFile
 from ui.conftest import SMALL, Runner, Visit, is_done, redraw, words
 
 from clsviz import limits
 from clsviz.experiment import Experiment
-from clsviz.ui import public, server
+from clsviz.ui import public, server, sidebar
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +73,15 @@ def test_who_redraws_too_often_waits(visit: Visit, monkeypatch: pytest.MonkeyPat
     assert "Wait a minute" in page.run().error[0].value
     monkeypatch.setenv("CLSVIZ_LIMIT_REDRAWS", "1000")
     assert not page.run().error
+
+
+def test_an_upload_that_the_server_has_lost_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    form = {"__getattr__": dict.__getitem__, "__setattr__": dict.__setitem__}
+    state = type("State", (dict,), form)(file_corpus=DeletedFile("id"), corpus="python-docs")
+    monkeypatch.setattr("streamlit.session_state", state)
+    sidebar._take_file("corpus")
+    assert state["refused"] == ["The file is no longer on the server. Upload it again."]
+    assert state["corpus"] == "python-docs"
 
 
 def test_a_search_of_an_upload_is_bounded() -> None:
