@@ -148,6 +148,17 @@ def test_what_failed_begins_again_by_measure_alone(
     assert not page.exception
 
 
+def test_visitors_with_the_same_texts_have_commands_of_their_own(
+    visit: Visit, titled: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(titled.read_bytes())
+    for path in (titled, copy):
+        page = redraw(visit(SEARCH, search_corpus=str(path)), is_answered)
+        page.session_state["method"] = True
+        assert str(path) in page.run().code[-1].value
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_shipped_results_open_without_a_model(visit: Visit, runner: Runner, path: str) -> None:
     page = redraw(visit(path, model="minilm", corpus="python-docs"), is_answered)

@@ -104,7 +104,7 @@ measuring: Job[float] = progress.start(
     machine.model, key, comparing.measure_all, plan, stores, weights=first.weights
 )
 seconds = progress.require(machine.model, measuring, "Measuring", f"{reason}.", height)
-key = "compare", *sources, experiment
+key = "compare", *sources, experiment, view  # its command names files, which may be a visitor's
 answering: Job[Result] = progress.start(
     machine.analysis, key, comparing.answer, plan, seconds, stores
 )

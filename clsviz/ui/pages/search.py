@@ -132,16 +132,15 @@ if machine.results.find(key, Rankings) is None:
     reason = f"The server loads {weights.label}, and measures {counted(n_texts, 'text')} and "
     reason += f"{n_searches:,} queries{work.cost(weights, n_texts + n_searches, view)}."
     progress.require(machine.model, storing, "Measuring", reason, HEIGHT)
-answering: Job[Result] = progress.start(
-    machine.analysis, ("search", key, search), answer, planned, view, search
-)
+answer_key = "search", key, search, view  # its command names the file, which may be a visitor's
+answering: Job[Result] = progress.start(machine.analysis, answer_key, answer, planned, view, search)
 progress.wait(answering, progress.ANSWER_SECONDS)
 reason = f"The server ranks {counted(n_texts, 'text')} by every way to search."
 result = progress.require(machine.analysis, answering, "Searching", reason, HEIGHT)
 
 layout.head(result)
 chart.show(
-    work.picture((key, search), result),
+    work.picture(answer_key, result),
     key="search-fifths",
     alt=f"{result.question} {result.verdict}",
     height=HEIGHT,
