@@ -186,50 +186,35 @@ def result(
     )
 
 
-def advised_of(recalls: Sequence[Recall]) -> int | None:
-    """The place of the longest pieces that keep three in four sentences; None where none do."""
-    return max((n for n, one in enumerate(recalls) if one.recall_at_1 >= KEPT), default=None)
+def advised_of(recalls: Sequence[Recall]) -> int:
+    """The place of the longest pieces that keep three in four sentences; −1 where none do."""
+    return max((n for n, one in enumerate(recalls) if one.recall_at_1 >= KEPT), default=-1)
 
 
 def _contained(answer: Answer) -> tuple[int | None, str, str]:
     """The place of the advised size, verdict and advice, by sentences that find their piece."""
-    own, tokens, longest = answer.own, answer.tokens, answer.tokens[-1]
-    place, by_cosine = advised_of(own), advised_of(answer.recalls["cosine"])
-    best = max(range(len(own)), key=lambda n: own[n].recall_at_1)
-    at = best if place is None else place
-    kept = f"keep a sentence findable in {percent(own[at].recall_at_1)} of searches"
-    last = percent(own[-1].recall_at_1)
-    verdict, advice = next(
-        texts
-        for holds, *texts in (
-            (
-                all(one.interval[0] >= ALL for one in own),
-                f"Any length up to {longest} tokens: {last} of sentences find their piece.",
-                "Cut as suits your texts.",
-            ),
-            (
-                place is None,
-                f"No length that was tried: at best, pieces of {tokens[at]} tokens {kept}.",
-                "Choose another similarity, vector or model.",
-            ),
-            (
-                at == len(own) - 1,
-                f"Pieces of {longest} tokens, the longest tried, {kept}.",
-                f"Cut at up to {longest} tokens.",
-            ),
-            (
-                True,
-                f"Pieces of {tokens[at]} tokens {kept}; of {longest}, in {last}.",
-                f"Cut at about {tokens[at]} tokens: longer pieces lose over a quarter of theirs.",
-            ),
-        )
-        if holds
-    )
-    if by_cosine is not None and (place is None or place < by_cosine):
-        share = percent(answer.recalls["cosine"][by_cosine].recall_at_1)
+    own, cosine, tokens = answer.own, answer.recalls["cosine"], answer.tokens
+    place, by_cosine, last = advised_of(own), advised_of(cosine), len(own) - 1
+    shares = [percent(one.recall_at_1) for one in own]
+    if all(one.interval[0] >= ALL for one in own):
+        verdict = f"Any length up to {tokens[last]} tokens: {shares[last]} of sentences find their"
+        return place, f"{verdict} piece.", "Cut as suits your texts."
+    at = place if place >= 0 else max(range(len(own)), key=lambda n: own[n].recall_at_1)
+    kept = f"keep a sentence findable in {shares[at]} of searches"
+    if place < 0:
+        verdict = f"No length that was tried: at best, pieces of {tokens[at]} tokens {kept}."
+        advice = "Choose another similarity, vector or model."
+    elif place == last:
+        verdict = f"Pieces of {tokens[at]} tokens, the longest tried, {kept}."
+        advice = f"Cut at up to {tokens[at]} tokens."
+    else:
+        verdict = f"Pieces of {tokens[at]} tokens {kept}; of {tokens[last]}, in {shares[last]}."
+        advice = f"Cut at about {tokens[at]} tokens: longer pieces lose over a quarter of theirs."
+    if place < by_cosine:
+        share = percent(cosine[by_cosine].recall_at_1)
         advice = f"Normalise your vectors: by cosine, pieces of {tokens[by_cosine]} tokens keep "
         advice += f"{share} of their sentences."
-    return place, verdict, advice
+    return (place if place >= 0 else None), verdict, advice
 
 
 def _judged(answer: Answer) -> tuple[int | None, str, str]:
@@ -247,27 +232,30 @@ def _judged(answer: Answer) -> tuple[int | None, str, str]:
 
 def _facts(answer: Answer, place: int | None) -> tuple[Fact, ...]:
     own, tokens, n = answer.own, answer.tokens, answer.measured.ranks.shape[2]
-    last, words, facts = len(own) - 1, answer.recalls["bm25"][-1].recall_at_1, list[Fact]()
+    last, words, judged = len(own) - 1, answer.recalls["bm25"][-1].recall_at_1, list[Fact]()
     if answer.gains:
         best = answer.best
         by = f"by pieces of {tokens[answer.gains.index(best)]} tokens"
-        facts = [
+        judged = [
             Fact("whole_recall_at_10", "recall of whole texts", answer.whole, None, "percent"),
             Fact("best_gain", by, best.difference, best.interval, "points"),
             Fact("n_judged", "judged searches", answer.measured.recalls.shape[1], None, "count"),
         ]
+    facts = []
     for key, at in (("recall_at_advised", place), ("recall_at_longest", last)):
-        if at is not None:
-            label, value = f"found in pieces of {tokens[at]} tokens", own[at].recall_at_1
-            is_quiet = key == "recall_at_advised" and at == last  # and it is the next fact, too
-            facts.append(Fact(key, label, value, own[at].interval, "percent", is_quiet))
+        label = f"found in pieces of {tokens[at or 0]} tokens"
+        one = None if at is None else own[at]
+        is_quiet = key == "recall_at_advised" and at in (None, last)
+        interval = one and one.interval
+        facts.append(Fact(key, label, one and one.recall_at_1, interval, "percent", is_quiet))
     advised = None if place is None else tokens[place]
     return (
+        *judged,
         *facts,
         Fact("bm25_at_longest", "by BM25", words, None, "percent"),
         Fact("n_searches", "searches", n, None, "count"),
-        Fact("advised_tokens", "tokens advised", advised, None, "count", is_quiet=True),
         Fact("n_used", "searches", n, None, "count", is_quiet=True),
+        Fact("advised_tokens", "tokens advised", advised, None, "count", is_quiet=True),
     )
 
 

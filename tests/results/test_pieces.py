@@ -182,7 +182,8 @@ def test_the_verdict_the_advice_and_the_advised_length_agree(
     result = answer(cut, tiny_weights, measured(cosine, dot, recalls), similarity="dot")
     assert result.verdict.startswith(verdict)
     assert result.advice.startswith(advice)
-    assert result.fact("advised_tokens") == tokens
+    assert result.json()["advised_tokens"] == tokens
+    assert (result.json()["recall_at_advised"] is None) == (tokens is None)
     assert result.picture["advised"] == tokens
     caveats = " ".join(result.caveats)
     assert "Pieces of over 3 sentences are not tried: the model reads too few of them" in caveats
