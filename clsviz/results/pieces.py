@@ -244,10 +244,9 @@ def _facts(answer: Answer, place: int | None) -> tuple[Fact, ...]:
     facts = []
     for key, at in (("recall_at_advised", place), ("recall_at_longest", last)):
         label = f"found in pieces of {tokens[at or 0]} tokens"
-        one = None if at is None else own[at]
+        value, interval = (None, None) if at is None else (own[at].recall_at_1, own[at].interval)
         is_quiet = key == "recall_at_advised" and at in (None, last)
-        interval = one and one.interval
-        facts.append(Fact(key, label, one and one.recall_at_1, interval, "percent", is_quiet))
+        facts.append(Fact(key, label, value, interval, "percent", is_quiet))
     advised = None if place is None else tokens[place]
     return (
         *judged,
