@@ -181,7 +181,7 @@ def contain(cut: Pieces, sizes: Sequence[Index]) -> Containment:
     if len(queries) < pieces.FEWEST_SEARCHES:
         reason = f"The model reads the pieces of only {len(queries):,} of {len(cut.queries):,} "
         reason += f"sentences as a whole, and {pieces.FEWEST_SEARCHES} are needed."
-        raise Undefined(reason, "Choose a model of a higher limit, or texts of shorter sentences.")
+        raise Undefined(reason, "Raise sample_size, or choose a model of a higher limit.")
     words = cut.cut[0].table["sentence"].take(queries).to_pylist()
     ranks = []
     for n, (one, read) in enumerate(zip(sizes, is_read, strict=True)):

@@ -7,7 +7,7 @@ from conftest import WORDS
 from scipy.special import ndtr
 
 import clsviz
-from clsviz.errors import ClsvizError
+from clsviz.errors import ClsvizError, Undefined
 from clsviz.experiment import Experiment
 from clsviz.jobs.pieces import Containment, Index, contain
 from clsviz.results.pieces import Answer
@@ -72,6 +72,9 @@ def test_truncated_pieces_and_their_searches_are_left_out_and_counted(cut: Piece
     assert one.n_pieces[2] == 360
     assert one.n_left_out == (cut.queries < 120).sum()
     assert one.ranks.shape[2] == len(cut.queries) - one.n_left_out
+    indices[2].truncated[:350] = True
+    with pytest.raises(Undefined, match="the pieces of only .* of 500 sentences .* Raise sample"):
+        contain(cut, indices)
 
 
 def sentences(n: int, seed: int) -> list[str]:
