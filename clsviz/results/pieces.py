@@ -156,7 +156,9 @@ def result(
 ) -> Result:
     """The answer for the pieces of a view. searches: those of the measured recalls, or None."""
     answer = Answer.of(measured, settings.similarity, experiment.seed)
-    place, verdict, advice = _judged(answer) if answer.gains else _contained(answer)
+    place, verdict, advice = (
+        _judged(answer) if answer.gains else _contained(answer, experiment.seed)
+    )
     sizes = {way: _sizes(measured, recalls) for way, recalls in answer.recalls.items()}
     excess = _excess(answer.own, measured, settings)
     judged = searches.caveats if searches else ()
@@ -191,7 +193,7 @@ def advised_of(recalls: Sequence[Recall]) -> int:
     return max((n for n, one in enumerate(recalls) if one.recall_at_1 >= KEPT), default=-1)
 
 
-def _contained(answer: Answer) -> tuple[int | None, str, str]:
+def _contained(answer: Answer, seed: int) -> tuple[int | None, str, str]:
     """The place of the advised size, verdict and advice, by sentences that find their piece."""
     own, cosine, tokens = answer.own, answer.recalls["cosine"], answer.tokens
     place, by_cosine, last = advised_of(own), advised_of(cosine), len(own) - 1
@@ -210,7 +212,9 @@ def _contained(answer: Answer) -> tuple[int | None, str, str]:
     else:
         verdict = f"Pieces of {tokens[at]} tokens {kept}; of {tokens[last]}, in {shares[last]}."
         advice = f"Cut at about {tokens[at]} tokens: longer pieces lose over a quarter of theirs."
-    if place < by_cosine:
+    is_first = answer.measured.ranks[:, by_cosine] == 1
+    by = is_first[0].astype(float) - is_first[WAYS.index(answer.similarity)]
+    if place < by_cosine and interval_of_mean(by, seed)[0] > 0:
         share = percent(cosine[by_cosine].recall_at_1)
         advice = f"Normalise your vectors: by cosine, pieces of {tokens[by_cosine]} tokens keep "
         advice += f"{share} of their sentences."
