@@ -115,7 +115,10 @@ class Json(Rows):
         """The objects, and strings in a column without a name."""
         lines = self.text.lines(progress)
         filled = filter(None, map(str.strip, self.text.lines()))
-        first, *others = itertools.islice(filled, 2)
+        head = list(itertools.islice(filled, 2))
+        if not head:  # it was emptied after its encoding was found
+            raise text_files.no_text(self.text.name)
+        first, *others = head
         numbered: Iterable[tuple[int, Any]]
         if not others or first[0] == "[" or (first[0] == "{" and first[-1] != "}"):
             kind, numbered = "Value", enumerate(self._document("".join(lines)), 1)
@@ -276,6 +279,8 @@ def open_table(
         is_joined = how == "paragraphs" or (how != "lines" and sentences.is_wrapped(head))
         return Rows(text=text, segmentation="paragraphs" if is_joined else "lines")
     sample = list(itertools.islice(filter(str.strip, text.lines()), SAMPLE_LINES))
+    if not sample:  # it was emptied after its encoding was found
+        raise text_files.no_text(name)
     return Csv(text=text, layout=find_layout(sample, "\t" if suffix == ".tsv" else ""))
 
 

@@ -1,9 +1,13 @@
 """JSON and Parquet."""
 
+import contextlib
 import io
 import itertools
 import json
+import os
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clsviz.errors import CorpusError, SettingError
-from clsviz.sources import text_files
+from clsviz.experiment import Experiment
+from clsviz.sources import corpora, text_files
 from clsviz.sources.tables import Column, Json, text_columns
 from clsviz.sources.text_files import TextFile
 
@@ -124,6 +129,22 @@ def test_a_text_that_fills_the_memory_is_refused(
 def test_a_parquet_file_of_too_many_columns_is_refused_at_once(read: Read) -> None:
     with pytest.raises(CorpusError, match="over 1,000 columns"):
         read("a.parquet", parquet(pa.table({f"c{n}": ["a"] for n in range(5000)})))
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.json", "a.parquet"])
+def test_a_file_that_is_emptied_while_it_is_read_is_refused(tmp_path: Path, name: str) -> None:
+    table = pa.table({"text": [f"text {n}" for n in range(99)]})
+    content = parquet(table) if name == "a.parquet" else b'"text"\n' * 99
+    for last in range(1, 9):
+        (tmp_path / name).write_bytes(content)
+        calls = itertools.count(1)
+
+        def empty(*_: object, last: int = last, calls: Iterator[int] = calls) -> None:
+            if next(calls) == last:
+                os.truncate(tmp_path / name, 0)
+
+        with contextlib.suppress(CorpusError):
+            corpora.open_corpus(Experiment(corpus=str(tmp_path / name)), tmp_path, empty)
 
 
 @pytest.mark.parametrize("damage", ["cut", "swapped"])
