@@ -54,9 +54,10 @@ def calibrate(queries: ArrayLike, texts: ArrayLike, lengths: NDArray[np.int32]) 
     # Sums of products are products of sums: means of scores and of squares take no score.
     means = indexed @ asking.mean(axis=0)
     squares = np.einsum("ij,ij->i", indexed @ (asking.T @ asking / len(asking)), indexed)
-    m = polyfit(logs, means, 2)
+    m, _ = polyfit(logs, means, 2, full=True)  # full: no warning where lengths are few
     mean = np.asarray(polyval(logs, m), np.float64)
-    s = polyfit(logs, np.sqrt(np.maximum(squares - 2 * mean * means + mean**2, 0)), 2)
+    distances = np.sqrt(np.maximum(squares - 2 * mean * means + mean**2, 0))
+    s, _ = polyfit(logs, distances, 2, full=True)
     spread = polyval(logs, s)
     least = max(float(np.percentile(spread, FLOOR)), 1e-9)
     numbers = zip(("m0", "m1", "m2", "s0", "s1", "s2", "s_least"), [*m, *s, least], strict=True)

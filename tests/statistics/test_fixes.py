@@ -38,6 +38,12 @@ def test_calibration_is_that_of_all_scores(vectors) -> None:
     assert 1 / fitted.scale == pytest.approx(np.maximum(spread, np.percentile(spread, 1)))
 
 
+@pytest.mark.filterwarnings("error")
+def test_calibration_by_two_lengths_warns_of_nothing(vectors) -> None:
+    fitted = calibrate(*vectors, np.where(LENGTHS < 50, 3, 9))
+    assert len(np.unique(fitted.shift.round(9))) == 2
+
+
 def test_a_fix_does_not_see_the_searches_that_test_it(trial: Trial, vectors) -> None:
     queries = np.where(FOLDS[:, None] == 0, -3 * vectors[0], vectors[0])
     other = Trial(queries, vectors[1], LENGTHS, trial.relevance, is_cosine=False)
