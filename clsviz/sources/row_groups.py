@@ -165,7 +165,7 @@ class Files:
         return footer
 
     def _texts(self, group: RowGroup, column: str) -> pa.ChunkedArray:
-        self._check_size(max(group.n_bytes, 8 * group.n_rows))  # rows that repeat take no bytes
+        self._check_size(max(group.n_bytes, 16 * group.n_rows))  # repeated rows have no bytes
         options: dict[str, Any] = {"pre_buffer": True, "page_checksum_verification": True}
         footer = self._footers[group.path]
         with self._open(group.path) as file:

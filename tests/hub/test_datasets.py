@@ -162,7 +162,7 @@ def test_bomb_is_refused_before_it_is_unpacked(hub: Hub) -> None:
 
 def test_a_bomb_of_missing_texts_and_a_card_without_an_end_are_refused(hub: Hub) -> None:
     hub.add({"train.parquet": parquet({"text": pa.nulls(10**6, pa.string())}, rows=10**6)})
-    with pytest.raises(CorpusError, match="row groups of 8 MB"):
+    with pytest.raises(CorpusError, match="row groups of 15 MB"):
         hub.draw(limits={"group_bytes": 10**6})
     hub.add(dataset(1) | {"README.md": b"x" * 6_000_000}, "{}-card")
     with pytest.raises(CorpusError, match=r"README\.md of 6 MB"):
