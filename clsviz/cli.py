@@ -48,6 +48,7 @@ LINK_OF_SEARCH: Final = {
     "seed": "seed",
     "search_corpus": "corpus",
     "search_pooling": "pooling",
+    "search_column": "column",
 }
 
 LINKED: Final = {
@@ -58,15 +59,6 @@ LINKED: Final = {
     },
 }
 """Settings that a command takes from a link, by their names there; others take all."""
-
-SEARCH_OF_LINK: Final = ("search_corpus", "search_pooling")
-LINKED_FLAGS: Final = {
-    "search-test": ("similarity",),
-    "chunk-test": ("similarity",),
-    "compare": SEARCH_OF_LINK,
-    "report": SEARCH_OF_LINK,
-}
-"""Flags besides the settings that a command takes from a link; `others` comes several times."""
 
 
 def names(text: str) -> list[str]:
@@ -86,6 +78,14 @@ SEARCH: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
     "search_corpus": (str, "what all models search, “” for nothing; by default python-api"),
     "search_pooling": (str, "the vector that searches; by default mean"),
 }
+
+LINKED_FLAGS: Final = {
+    "search-test": {"similarity": "similarity", "search_titles": "titles"},
+    "chunk-test": {"similarity": "similarity"},
+    "compare": {name: name for name in SEARCH},
+    "report": {name: name for name in SEARCH},
+}
+"""Flags besides the settings that a command takes from a link; `others` comes several times."""
 
 FLAGS: Final[dict[str, dict[str, tuple[Callable[[str], Any], str]]]] = {
     "measure": {
@@ -169,7 +169,8 @@ def _keywords(name: str, options: dict[str, Any]) -> dict[str, Any]:
     every = {field.name: field.name for field in fields(Experiment)}
     settings = LINKED.get(name, every)
     linked = {settings[key]: text for key, text in pairs if key in settings}
-    flags = {key: text for key, text in pairs if key in LINKED_FLAGS.get(name, ())}
+    own = LINKED_FLAGS.get(name, {})
+    flags = {own[key]: text for key, text in pairs if key in own}
     others = [one for key, text in pairs if key == "others" for one in names(text)]
     if is_linked and not (linked or flags or others):
         raise SettingError("The link of --query has no settings.", "Copy the whole address.")

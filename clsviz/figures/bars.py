@@ -59,7 +59,7 @@ def search(result: Result) -> Figure:
             range=ys,
             fixedrange=True,
             tickvals=[math.log10(share) for share in shares],
-            ticktext=[f"{share:g}" for share in shares],
+            ticktext=["≤ 0.02" if share == LEAST else f"{share:g}" for share in shares],
             showgrid=True,
         ),
         yaxis2=style.axis(

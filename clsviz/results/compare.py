@@ -483,7 +483,8 @@ def _caveats(
         if not one.weights.is_untrained:
             steps = pipeline.read(one.weights.folder).caveats(pooling)
             caveats += [f"{label}: {lowered(caveat)}" for caveat in steps]
-    return (*caveats, *sample.corpus.reading.caveats, *origin(_key(prepared, plan.experiment)))
+    caveats += [*sample.corpus.reading.caveats, *origin(_key(prepared, plan.experiment))]
+    return tuple(dict.fromkeys(caveats))  # the search may be in the same corpus
 
 
 def _command(plans: Sequence[Plan]) -> str:

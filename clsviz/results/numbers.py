@@ -34,6 +34,8 @@ def percent(share: float) -> str:
         return DASH
     if 0 < share < 0.0005:
         return "under 0.1%"
+    if share < -1:
+        return "below −100%"
     if 0.995 <= share < 1 - 1e-9:
         return "over 99%"
     return f"{float(f'{100 * share:.2g}'):g}%".replace("-", "−")
@@ -41,7 +43,11 @@ def percent(share: float) -> str:
 
 def times(ratio: float) -> str:
     """A ratio: 3.8×."""
-    return f"{number(ratio) if ratio < 0.1 else f'{ratio:.1f}'}×" if math.isfinite(ratio) else DASH
+    if not math.isfinite(ratio):
+        return DASH
+    if not 0.01 <= ratio <= 100:
+        return "0×" if ratio == 0 else "over 100×" if ratio > 1 else "under 0.01×"
+    return f"{number(ratio) if ratio < 0.1 else f'{ratio:.1f}'}×"
 
 
 def points(difference: float) -> str:

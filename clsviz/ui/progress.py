@@ -101,7 +101,7 @@ def follow(jobs: Jobs, job: Job[T], what: str, visible: T | None) -> None:
         if job.error:
             layout.error(job.error)
         else:
-            st.info(f"{what} was cancelled.", icon=":material/cancel:")
+            st.info(f"{what} was cancelled. What is done is kept.", icon=":material/cancel:")
         st.button(
             "Measure",
             on_click=jobs.again,

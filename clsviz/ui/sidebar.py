@@ -23,10 +23,21 @@ from clsviz.ui.server import is_at_this_machine, server
 
 SETTINGS: Final = [field.name for field in fields(Experiment)]
 
-SEARCH: Final = {"search_corpus": "python-api", "search_pooling": "mean", "similarity": "cosine"}
+SEARCH: Final = {
+    "search_corpus": "python-api",
+    "search_pooling": "mean",
+    "similarity": "cosine",
+    "search_titles": "",
+    "search_column": "",
+}
 """Settings of the search alone, with their defaults: pages with sentences have others."""
 
-NAMES: Final = {"search_corpus": "corpus", "search_pooling": "pooling", "others": "model"}
+NAMES: Final = {
+    "search_corpus": "corpus",
+    "search_pooling": "pooling",
+    "search_column": "column",
+    "others": "model",
+}
 """Settings of `Experiment` that the search and the comparison have under a name of their own."""
 
 DEFAULTS: Final[dict[str, Any]] = {
@@ -75,6 +86,8 @@ LABELS: Final = {
     ),
     "search_pooling": ("Vector to search by", "Mean-pooled vectors are what most use."),
     "similarity": ("Similarity", "Dot product heeds norms, cosine does not."),
+    "search_titles": ("Column that searches", "Of a table; empty takes the likeliest."),
+    "search_column": ("Column that is searched", "Of a table; empty takes the likeliest."),
     "seed": ("Seed", "Of the draw, and of random weights."),
     "precision": ("Precision", "Exact is float32; fast is bfloat16, whose error is reported."),
     "segmentation": ("Texts are cut into", "Auto takes what suits the texts."),
@@ -99,6 +112,8 @@ GROUPS: Final[dict[str, Sequence[str]]] = {
 
 MORE: Final[dict[str, Sequence[str]]] = {
     "seed_settings": ["seed"],
+    "titles_settings": ["search_titles"],
+    "column_settings": ["search_column"],
     "expert_settings": [
         *("precision", "segmentation", "probe_size"),
         *("column", "encoding", "configuration", "split"),
@@ -110,10 +125,13 @@ PAIR: Final = ("sample_size", "length_cutoff")
 """Widgets next to each other."""
 
 HIDDEN: Final = {
-    "": ("others_settings", "search_settings", "similarity_settings"),
+    "": (
+        *("others_settings", "search_settings", "similarity_settings"),
+        *("titles_settings", "column_settings"),
+    ),
     "search": ("others_settings", "sentence_settings", "expert_settings"),
-    "pieces": ("others_settings", "sentence_settings", "expert_settings"),
-    "compare": ("similarity_settings",),
+    "pieces": ("others_settings", "sentence_settings", "expert_settings", "titles_settings"),
+    "compare": ("similarity_settings", "titles_settings", "column_settings"),
 }
 """Settings that a page does not heed, by its path; "" stands for all others."""
 
@@ -246,7 +264,7 @@ def _check(name: str, text: str) -> None:
         remedy = f"Choose {' or '.join(OPTIONS[name])}."
         raise SettingError(f"similarity is {quote(text)}.", remedy)
     if name not in (typed.PARAMETER, "similarity"):
-        own = NAMES.get(name, name)
+        own = "column" if name == "search_titles" else NAMES.get(name, name)
         Experiment(**{own: parse_setting(own, text)})
 
 
@@ -295,6 +313,10 @@ def _draw(name: str) -> None:
 
 def _own_file(setting: str) -> None:
     """Draw the button for a file of one's own, which becomes the value of a setting."""
+    value = str(st.session_state.get(setting) or "")
+    if value.startswith(uploads.PREFIX):
+        with suppress(ClsvizError):
+            st.caption(layout.escape(f"Your file {uploads.find(server().root, value).name}"))
     icon, key = ":material/upload_file:", f"own_{setting}"
     look: dict[str, Any] = {"icon": icon, "width": "stretch", "key": key, "on_change": "rerun"}
     with st.popover("Use your own file", **look) as box:
@@ -321,7 +343,8 @@ def _take_file(setting: str) -> None:
         state.refused = [str(error)]
         state.pop("linked", None)
         return
-    others = () if setting in SEARCH else ("column", "encoding", "split")
+    is_search = setting in SEARCH
+    others = ("search_titles", "search_column") if is_search else ("column", "encoding", "split")
     state.update({setting: name, f"own_{setting}": False, **dict.fromkeys(others, "")})
 
 

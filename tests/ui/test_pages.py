@@ -136,7 +136,7 @@ def test_what_failed_begins_again_by_measure_alone(
 ) -> None:
     runner.error = ModelError("Tiny is broken.", "Choose another.")
     page = visit(path, sample_size="200", **link)
-    redraw(page, lambda page: "Tiny is broken" in words(page.error))
+    redraw(page, lambda page: "Tiny is broken" in words(page.error) and is_done(page))
     n_loads = runner.n_loads
     page.run()
     assert runner.n_loads == n_loads
@@ -257,10 +257,13 @@ def test_another_column_searches_by_a_click(
     visit: Visit, answer: Answer, link: dict[str, str]
 ) -> None:
     page = redraw(visit(SEARCH, **link), is_answered)
-    assert page.selectbox(key="search_titles").value == "title"
-    page.selectbox(key="search_titles").set_value("note").run()
+    assert page.selectbox(key="read-search_titles").value == "title"
+    page.selectbox(key="read-search_titles").set_value("note").run()
     redraw(page, is_answered)
-    assert has(page, answer(SEARCH, column="body", titles="note"))
+    expected = answer(SEARCH, column="body", titles="note")
+    assert has(page, expected)
+    linked = visit(SEARCH, **link, search_titles="note", search_column="body")
+    assert has(redraw(linked, is_answered), expected)
 
 
 def test_one_model_alone_says_what_to_do(visit: Visit) -> None:

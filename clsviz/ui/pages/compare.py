@@ -1,5 +1,6 @@
 """Compare models: search, probe and norm of several models on the same sentences."""
 
+from dataclasses import replace
 from typing import Final
 
 import streamlit as st
@@ -55,7 +56,7 @@ def find_searches(job: Job[Searches | str], view: Experiment) -> Steps:
 
 
 experiment: Experiment = st.session_state.experiment
-names, view, machine = sidebar.models(), sidebar.search(), server()
+names, view, machine = sidebar.models(), replace(sidebar.search(), column=""), server()
 is_example = len(names) == 1
 if is_example:
     base = names[0].removeprefix(models.UNTRAINED)

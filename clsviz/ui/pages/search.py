@@ -22,7 +22,8 @@ HEIGHT = 520
 READING = (
     "Exposure is how often texts of a fifth are among the first ten, over how often they are "
     "right: 1 is a fair share, and the band is close to it. Recall is the share of right texts "
-    "among the first ten."
+    "among the first ten; that of an advised fix is tested on the half of the searches that did "
+    "not choose it."
 )
 
 TASKS: Final = {
@@ -30,6 +31,9 @@ TASKS: Final = {
     "halves": "The first half of each text searches for the second.",
     "cloze": "A sentence searches for the sentences around it.",
 }
+
+COLUMNS: Final = ("search_titles", "search_column")
+"""Settings of the columns of a table."""
 
 LABELS: Final = {
     "query": "Query",
@@ -69,10 +73,10 @@ def answer(job: Job[Result], planned: Plan, view: Experiment, search: Search) ->
     job.result = search_result(searches, ranking.result, view, search, weights)
 
 
-def choose_columns(corpus: str) -> None:
-    """Take the columns that were chosen, for this corpus alone."""
-    state = st.session_state
-    state[f"columns-{corpus}"] = state.search_column or "", state.search_titles or ""
+def choose_columns() -> None:
+    """Take the columns that were chosen, or the likeliest where none were."""
+    for name in COLUMNS:
+        sidebar.change(name, st.session_state.get(f"read-{name}") or "")
 
 
 def show_reading(searches: Searches, corpus: str) -> None:
@@ -84,7 +88,7 @@ def show_reading(searches: Searches, corpus: str) -> None:
         for place, label, key, name in zip(
             st.columns(2) if len(names) > 1 else (),
             ("Column that searches", "Column that is searched"),
-            ("search_titles", "search_column"),
+            COLUMNS,
             (titles, reading.column),
             strict=False,
         ):
@@ -92,10 +96,9 @@ def show_reading(searches: Searches, corpus: str) -> None:
                 label,
                 names,
                 names.index(name) if name else None,
-                key=key,
+                key=f"read-{key}",
                 placeholder="none: halves of texts search",
                 on_change=choose_columns,
-                args=(corpus,),
             )
         texts, queries = (some.table["sentence"] for some in (searches.texts, searches.queries))
         n = min(cards.N_FIRST, len(searches.right))
@@ -108,15 +111,13 @@ def show_reading(searches: Searches, corpus: str) -> None:
 
 machine = server()
 view = sidebar.search()
-column, titles = st.session_state.get(f"columns-{view.corpus}", ("", ""))
-view = replace(view, column=column)
+titles = st.session_state.get("search_titles") or ""
 search = Search(titles=titles, similarity=st.session_state.similarity)
 
 question = "searches", view, titles
 planning: Job[Plan] = progress.start(machine.fetch, question, plan, view, machine.root, titles)
-if planning.error and (column or titles):
-    forget, name = st.session_state.pop, f"columns-{view.corpus}"
-    st.button("Take the likeliest columns", on_click=forget, args=(name,))
+if planning.error and (view.column or titles):
+    st.button("Take the likeliest columns", on_click=choose_columns)
 reason = "The server looks for the model, and makes searches of the corpus."
 planned = progress.require(machine.fetch, planning, "Preparing", reason, HEIGHT)
 weights, searches = planned.weights, planned.searches
