@@ -130,11 +130,15 @@ def run(
         job.result = stored
         return
 
+    n_done, n_pieces = 0, sum(corpus.table.num_rows for corpus in cut.cut)
+
     def index(sample: Sample) -> Generator[None, None, Index]:
+        nonlocal n_done
         part: Job[Measured] = Job()
         for _ in measure(part, Prepared(weights, sample), experiment, "last", chunks, runner):
-            job.show(part.done, part.total, part.unit)
+            job.show(n_done + part.done, max(n_pieces, n_done + part.total), "pieces")
             yield
+        n_done += len(sample)
         assert part.result is not None  # it has taken its last step
         norms = part.result.norms
         assert isinstance(norms, Last)

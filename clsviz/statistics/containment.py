@@ -87,17 +87,21 @@ def interval_of_mean(values: ArrayLike, seed: int, n_tested: int = 1) -> Interva
 def position_effect(
     ranks: NDArray[np.int32], positions: NDArray[np.float32], sizes: Sequence[int], seed: int
 ) -> tuple[float, Interval]:
-    """The difference of recall between the end and the beginning of a piece, with its interval.
+    """Recall in the last third of a piece less that in the first, with its interval.
 
-    ranks, positions: (n_sizes, n). It is the slope of being first on the position, within sizes of
-    three or more sentences, together; NaN where there are none.
+    ranks, positions: (n_sizes, n). It is of all sizes of three or more sentences together; NaN
+    where there are none.
     """
     rows = np.flatnonzero(np.asarray(sizes) >= LEAST_THIRDS)
-    x = positions[rows] - positions[rows].mean(axis=1, keepdims=True)
-    y = (ranks[rows] == 1).astype(np.float64)
-    products = (x * (y - y.mean(axis=1, keepdims=True))).sum(axis=0)
-    squares = (x**2).sum(axis=0)
-    if not squares.any():
+    is_first, third = ranks[rows] == 1, np.minimum(positions[rows] * 3, 2).astype(int)
+    columns = [(third == n).sum(axis=0) for n in (0, 2)]
+    columns += [((third == n) & is_first).sum(axis=0) for n in (0, 2)]
+    columns = [column.astype(np.float64) for column in columns]
+
+    def effect(sums: Floats) -> Floats:
+        return np.asarray(sums[3] / sums[1] - sums[2] / sums[0])
+
+    if not all(column.any() for column in columns[:2]):
         return np.nan, (np.nan, np.nan)
-    drawn = resample([products, squares], np.arange(x.shape[1]), seed)
-    return float(products.sum() / squares.sum()), middle(drawn[0] / drawn[1])
+    drawn = resample(columns, np.arange(len(columns[0])), seed)
+    return float(effect(np.sum(columns, axis=1))), middle(effect(drawn))

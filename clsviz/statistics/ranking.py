@@ -85,7 +85,7 @@ def rank_by_pieces(
 def right_ranks(
     queries: ArrayLike, texts: ArrayLike, relevance: Relevance
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The rank, from 1, of the best right text of each search, and its place: int32 (n,) each."""
+    """The rank, from 1, of the best right text among wrong ones, and its place: int32 (n,) each."""
     return _ranks(_scores(queries, texts), relevance)
 
 
@@ -164,8 +164,10 @@ def _ranks(
         pairs = relevance.searches[is_in_block] - rows.start, relevance.texts[is_in_block]
         own = np.full_like(scores, -np.inf)
         own[pairs] = scores[pairs]
+        scores[pairs] = -np.inf
         nearest[rows] = own.argmax(axis=1)
-        ranks[rows] = (scores > own.max(axis=1, keepdims=True)).sum(axis=1) + 1
+        # A wrong text that scores as much comes before: nothing would put it behind.
+        ranks[rows] = (scores >= own.max(axis=1, keepdims=True)).sum(axis=1) + 1
     return ranks, nearest
 
 

@@ -58,7 +58,7 @@ def answer(job: Job[Result], planned: Plan, view: Experiment, settings: Cut) -> 
 
 machine = server()
 view = replace(sidebar.search(), sample_size=pieces.DEFAULT_SENTENCES)
-settings = Cut(similarity=st.session_state.similarity)
+settings = Cut(similarity=st.session_state.similarity or "cosine")
 planning: Job[Plan] = progress.start(machine.fetch, ("pieces", view), plan, view, machine.root)
 reason = "The server looks for the model, and cuts the corpus into pieces."
 planned = progress.require(machine.fetch, planning, "Preparing", reason, HEIGHT)

@@ -112,7 +112,7 @@ def show_reading(searches: Searches, corpus: str) -> None:
 machine = server()
 view = sidebar.search()
 titles = st.session_state.get("search_titles") or ""
-search = Search(titles=titles, similarity=st.session_state.similarity)
+search = Search(titles=titles, similarity=st.session_state.similarity or "cosine")
 
 question = "searches", view, titles
 planning: Job[Plan] = progress.start(machine.fetch, question, plan, view, machine.root, titles)
