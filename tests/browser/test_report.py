@@ -31,7 +31,7 @@ def test_a_report_opens_without_a_network(
     page.on("request", lambda request: addresses.append(request.url))
     page.goto(path.as_uri())
     expect(page.locator(".figure .main-svg").first).to_be_visible()
-    assert page.locator(".figure:has(.main-svg)").count() == page.locator(".verdict").count() == 5
+    assert page.locator(".figure:has(.main-svg)").count() == page.locator(".verdict").count() == 6
     assert page.title() == "tiny on evil.txt"
     table = page.locator("details").first
     table.locator("summary").click()
