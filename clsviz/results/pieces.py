@@ -330,10 +330,10 @@ def _caveats(
     effect, (low, high) = position_effect(ranks, measured.positions, measured.sizes, seed)
     rare, often = ("beginning", "end")[:: 1 if effect > 0 else -1]
     n_truncated, n_few = sum(measured.n_truncated), measured.n_pieces[-1]
-    reason = first(
-        (len(cut.sizes) > len(measured.sizes), ": the model reads too few of them as a whole"),
-        (len(cut.sizes) < len(SIZES), ": too few texts are so long"),
-        (True, ""),
+    fate = first(
+        (len(cut.sizes) > len(measured.sizes), "left out: the model reads too few as a whole"),
+        (len(cut.sizes) < len(SIZES), "not tried: too few texts are so long"),
+        (True, "not tried"),
     )
     lost = f"lose over {percent(settings.max_tokens_lost or 0)} of their sentences"
     beyond, undecided = (", ".join(excess.get(key, [])) for key in ("exceeded", "undecided"))
@@ -342,7 +342,7 @@ def _caveats(
         f"{EASY}: real ones are found less often.": True,
         f"Sentences at the {rare} of a piece are found less often than those at the {often}, by "
         f"about {points(abs(effect))}.": low > 0 or high < 0,
-        f"Pieces of over {counted(measured.sizes[-1])} are not tried{reason}.": True,
+        f"Pieces of over {counted(measured.sizes[-1])} are {fate}.": True,
         f"Pieces that the model reads in part, left out: {n_truncated:,}.": n_truncated,
         f"Searches for them, left out at every size: {measured.n_left_out:,}.": measured.n_left_out,
         f"Fewer pieces compete as they grow longer: {n_few:,} at last.": n_few < N_EQUAL,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.errors import SettingError
-from clsviz.experiment import Experiment, Unit
+from clsviz.experiment import Experiment, Pooling, Unit
 from clsviz.jobs.measure import Measured
 from clsviz.measurements import Kind, Means, Norms
 from clsviz.results.numbers import counted
@@ -40,7 +40,8 @@ class Clusters:
 
 def kind_of(experiment: Experiment) -> Kind:
     """The kind of measurement that an experiment's norms are in."""
-    return "means" if experiment.pooling == "mean" else "norms"
+    kinds: dict[Pooling, Kind] = {"cls": "norms", "pooler": "norms", "mean": "means"}
+    return kinds[experiment.pooling]
 
 
 def select(measured: Measured, experiment: Experiment) -> "pd.DataFrame":
@@ -89,11 +90,14 @@ def norms_of(norms: Norms, experiment: Experiment, label: str) -> NDArray[np.flo
     label: of the model, for the message.
     """
     layer = check_vector(experiment, norms.n_layers, norms.pooler.shape[1] > 0, label, ["pooler"])
-    if experiment.pooling == "pooler":
-        return norms.pooler[:, 0]
-    if experiment.pooling == "mean" and isinstance(norms, Means):
-        return norms.mean[:, layer]
-    return norms.cls[:, layer]
+    match experiment.pooling:
+        case "cls":
+            return norms.cls[:, layer]
+        case "pooler":
+            return norms.pooler[:, 0]
+        case "mean":
+            assert isinstance(norms, Means)  # the kind of `kind_of`
+            return norms.mean[:, layer]
 
 
 def check_vector(

@@ -34,6 +34,8 @@ UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u3
 
 MOST_SEARCHES, FEWEST_SEARCHES = 500, 100
 
+LONGER: Final = "Give longer texts, such as a book, or choose python-api."
+
 ENOUGH: Final = 5 / 6
 """Share of a sample that long texts have, at least, where shorter texts are left out."""
 
@@ -94,6 +96,9 @@ def find(
     documents = list(map(sentences.cut, rows))
     if is_one_text:
         documents = [list(chain.from_iterable(documents))]
+    if max(map(len, documents)) == 1:
+        reason = f"Each text of {quote(corpus.label)} is one sentence: nothing can be cut."
+        raise Undefined(reason, LONGER)
     caveats = list(corpus.reading.caveats)
     if is_one_text and corpus.reading.segmentation == "lines":
         caveats.append("The lines are taken as one text, in their order.")
@@ -112,8 +117,7 @@ def find(
         reason = f"Only {len(queries):,} of {n if is_sample else n_all:,} sentences of "
         reason += f"{quote(corpus.label)} can search, and {FEWEST_SEARCHES} are needed: {which}, "
         reason += "in texts of several."
-        longer = "Give longer texts, such as a book, or choose python-api."
-        raise Undefined(reason, "Raise sample_size." if is_sample else longer)
+        raise Undefined(reason, "Raise sample_size." if is_sample else LONGER)
     which = f"drawn by the seed from {which}" if len(queries) == MOST_SEARCHES else which
     caveats.append(f"{len(queries):,} of {n:,} sentences search: {which}.")
     sizes, cut, owners, positions = [], [], [], []

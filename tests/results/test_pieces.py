@@ -194,7 +194,7 @@ def test_the_verdict_the_advice_and_the_advised_length_agree(
     assert (result.json()["recall_at_advised"] is None) == (tokens is None)
     assert result.picture["advised"] == tokens
     caveats = " ".join(result.caveats)
-    assert "Pieces of over 3 sentences are not tried: the model reads too few of them" in caveats
+    assert "Pieces of over 3 sentences are left out: the model reads too few" in caveats
     assert ("only the beginning of 25% of the whole texts" in caveats) == bool(recalls)
 
 
