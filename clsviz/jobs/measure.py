@@ -1,14 +1,15 @@
 """Measuring a sample, a slice of about a second at a time."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.worker import Runner
-from clsviz.measurements import FORMS, Arrays, Kind, Means, Norms
+from clsviz.measurements import FORMS, Arrays, Kind, Last, Means, Norms
 from clsviz.sources import models, sampling
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import Sample
@@ -104,6 +105,31 @@ def measure(
         if len(slices) == MERGED:
             measured.append(chunks.merge(key, merged, slices))
             slices, merged = [], done
+
+
+def last_vectors(
+    job: Job[Any],
+    prepared: Prepared,
+    experiment: Experiment,
+    chunks: Chunks,
+    runner: Runner,
+    n_done: int = 0,
+    n_all: int = 0,
+) -> Generator[None, None, tuple[Last, float]]:
+    """Measure a sample after the last layer, as a part of a job; returns it, and the seconds.
+
+    n_done, n_all: texts of the parts before, and of all parts, for the progress of the job.
+    Raises SettingError, with the first texts, where the model lacks the pooling.
+    """
+    part: Job[Measured] = Job()
+    for _ in measure(part, prepared, experiment, "last", chunks, runner):
+        job.show(n_done + part.done, max(n_all, n_done + part.total), "texts")
+        if part.result is not None and isinstance(part.result.norms, Last):
+            part.result.norms.of(experiment.pooling)
+        yield
+    assert part.result  # it has taken its last step
+    assert isinstance(part.result.norms, Last)
+    return part.result.norms, part.result.seconds
 
 
 def key_of(prepared: Prepared, experiment: Experiment, kind: Kind) -> str:

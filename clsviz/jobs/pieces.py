@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from clsviz.errors import Undefined
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job, Steps
-from clsviz.jobs.measure import Measured, Prepared, measure
+from clsviz.jobs.measure import Prepared, last_vectors
 from clsviz.jobs.worker import Runner
-from clsviz.measurements import Last
 from clsviz.sources import models, pieces, sentences
 from clsviz.sources.models import Weights
 from clsviz.sources.pieces import Pieces
@@ -130,20 +129,14 @@ def run(
         job.result = stored
         return
 
-    n_done, n_pieces = 0, sum(corpus.table.num_rows for corpus in cut.cut)
+    n_done, n_all = 0, sum(corpus.table.num_rows for corpus in cut.cut)
 
     def index(sample: Sample) -> Generator[None, None, Index]:
         nonlocal n_done
-        part: Job[Measured] = Job()
-        for _ in measure(part, Prepared(weights, sample), experiment, "last", chunks, runner):
-            job.show(n_done + part.done, max(n_pieces, n_done + part.total), "pieces")
-            yield
+        inputs = Prepared(weights, sample), experiment, chunks, runner
+        norms, seconds = yield from last_vectors(job, *inputs, n_done, n_all)
         n_done += len(sample)
-        assert part.result is not None  # it has taken its last step
-        norms = part.result.norms
-        assert isinstance(norms, Last)
-        vectors = norms.of(experiment.pooling)
-        return Index(vectors, norms.n_tokens, norms.truncated, part.result.seconds)
+        return Index(norms.of(experiment.pooling), norms.n_tokens, norms.truncated, seconds)
 
     sizes: list[Index] = []
     for place in range(len(cut.sizes)):

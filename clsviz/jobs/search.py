@@ -1,10 +1,10 @@
 """Texts ranked for searches by every way to search: measured once, then stored."""
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from clsviz.errors import Undefined
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job, Steps
-from clsviz.jobs.measure import Measured, Prepared, measure
+from clsviz.jobs.measure import Prepared, last_vectors
 from clsviz.jobs.worker import Runner
-from clsviz.measurements import Last
 from clsviz.sources import models
 from clsviz.sources.models import Weights
 from clsviz.sources.searches import Searches, find
@@ -136,6 +135,30 @@ def rank_all(searches: Searches, indexed: Indexed, seed: int, power: float | Non
     )
 
 
+def index(
+    job: Job[Any],
+    searches: Searches,
+    weights: Weights,
+    experiment: Experiment,
+    chunks: Chunks,
+    runner: Runner,
+) -> Generator[None, None, Indexed]:
+    """Measure texts and queries as a part of a job: what is stored is read.
+
+    Raises SettingError, with the first texts, where the model lacks the vector.
+    """
+    sizes, parts = list(map(len, searches.samples)), []
+    for n, sample in enumerate(searches.samples):
+        counts = sum(sizes[:n]), sum(sizes)
+        prepared = Prepared(weights, sample)
+        parts.append((yield from last_vectors(job, prepared, experiment, chunks, runner, *counts)))
+    (texts, seconds), (queries, more_seconds) = parts
+    pooling = experiment.pooling
+    means = () if pooling == "mean" else (texts.of("mean"), queries.of("mean"))
+    vectors = texts.of(pooling), queries.of(pooling)
+    return Indexed(*vectors, texts.n_tokens, texts.truncated, means, seconds + more_seconds)
+
+
 def run(
     job: Job[Rankings],
     searches: Searches,
@@ -152,20 +175,6 @@ def run(
     if rankings is not None:
         job.result = replace(rankings, seconds=0.0)
         return
-    measured: list[Measured] = []
-    for sample in searches.samples:
-        part: Job[Measured] = Job()
-        for _ in measure(part, Prepared(weights, sample), experiment, "last", chunks, runner):
-            job.show(part.done, part.total, part.unit)
-            yield
-        assert part.result  # it has taken its last step
-        measured.append(part.result)
-    pooling, seconds = experiment.pooling, sum(one.seconds for one in measured)
-    texts, queries = (one.norms for one in measured)
-    assert isinstance(texts, Last)  # both are of the kind last
-    assert isinstance(queries, Last)
-    means = () if pooling == "mean" else (texts.of("mean"), queries.of("mean"))
-    vectors = texts.of(pooling), queries.of(pooling)
-    indexed = Indexed(*vectors, texts.n_tokens, texts.truncated, means, seconds)
+    indexed = yield from index(job, searches, weights, experiment, chunks, runner)
     compute = partial(rank_all, searches, indexed, experiment.seed, power)
     job.result = store.get(key, Rankings, compute)

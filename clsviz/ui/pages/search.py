@@ -1,14 +1,12 @@
 """Does length bend my search?: how often texts of every length are found, and what helps."""
 
-from dataclasses import replace
 from typing import Final
 
 import streamlit as st
 
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job, Steps
-from clsviz.jobs.measure import Prepared
-from clsviz.jobs.search import Plan, Rankings, key_of, plan, run
+from clsviz.jobs.search import Plan, Rankings, index, key_of, plan, run
 from clsviz.results.numbers import counted
 from clsviz.results.result import Result
 from clsviz.results.search import Search, fix_table, fix_title, misled, misled_title
@@ -56,10 +54,9 @@ WIDTHS: Final = {
 
 
 def store(job: Job[bool], planned: Plan, view: Experiment) -> Steps:
-    """Measure texts and queries into the store."""
-    for sample in planned.searches.samples:
-        all_of_it = replace(view, probe_size=len(sample))
-        yield from work.store_vectors(job, Prepared(planned.weights, sample), all_of_it, machine)
+    """Measure texts and queries into the store, from where the answer reads them."""
+    stores = machine.chunks, machine.worker
+    yield from index(job, planned.searches, planned.weights, view, *stores)
     job.result = True
 
 
