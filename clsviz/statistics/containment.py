@@ -7,13 +7,17 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clsviz.statistics.intervals import Floats, Interval, middle, resample
+from clsviz.statistics.intervals import CONFIDENCE, Floats, Interval, middle, resample
 
 N_EQUAL: Final = 200
 """Pieces at equal competition."""
 
 LEAST_THIRDS: Final = 3
 """Sentences of a piece that has a beginning, a middle and an end."""
+
+
+FEWEST_IN_THIRD: Final = 20
+"""Searches in a third of their piece, at least, where the thirds are compared."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +81,7 @@ def interval_of_mean(values: ArrayLike, seed: int, n_tested: int = 1) -> Interva
     """
     column = np.asarray(values, np.float64)
     draws = resample([column], np.arange(len(column)), seed)[0] / len(column)
-    if n_tested == 1:
-        return middle(draws)
-    tail = 0.025 / n_tested
+    tail = (1 - CONFIDENCE) / 2 / n_tested
     low, high = np.quantile(draws, [tail, 1 - tail])
     return float(low), float(high)
 
@@ -90,18 +92,17 @@ def position_effect(
     """Recall in the last third of a piece less that in the first, with its interval.
 
     ranks, positions: (n_sizes, n). It is of all sizes of three or more sentences together; NaN
-    where there are none.
+    where fewer than 20 searches are in one of the thirds.
     """
     rows = np.flatnonzero(np.asarray(sizes) >= LEAST_THIRDS)
     is_first, third = ranks[rows] == 1, np.minimum(positions[rows] * 3, 2).astype(int)
-    columns = [(third == n).sum(axis=0) for n in (0, 2)]
-    columns += [((third == n) & is_first).sum(axis=0) for n in (0, 2)]
-    columns = [column.astype(np.float64) for column in columns]
+    parts = [third == 0, third == 2]
+    columns = [part.sum(axis=0, dtype=float) for part in (*parts, *(p & is_first for p in parts))]
 
     def effect(sums: Floats) -> Floats:
         return np.asarray(sums[3] / sums[1] - sums[2] / sums[0])
 
-    if not all(column.any() for column in columns[:2]):
+    if min((column > 0).sum() for column in columns[:2]) < FEWEST_IN_THIRD:
         return np.nan, (np.nan, np.nan)
-    drawn = resample(columns, np.arange(len(columns[0])), seed)
-    return float(effect(np.sum(columns, axis=1))), middle(effect(drawn))
+    draws = resample(columns, np.arange(len(columns[0])), seed)
+    return float(effect(np.sum(columns, axis=1))), middle(effect(draws))

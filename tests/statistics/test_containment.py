@@ -46,6 +46,8 @@ def test_an_effect_of_the_position_is_that_between_thirds(slope: float, is_sure:
     assert (low > 0 or high < 0) == is_sure
 
 
-def test_pieces_of_two_sentences_have_no_effect_of_the_position() -> None:
-    nothing = containment.position_effect(np.ones((1, 9), int), np.ones((1, 9)), (2,), 0)
-    assert np.isnan(nothing[0])
+@pytest.mark.parametrize(("size", "n_late"), [(2, 50), (3, 19)])
+def test_small_pieces_and_few_searches_tell_nothing_of_the_position(size: int, n_late: int) -> None:
+    positions = np.where(np.arange(100) < n_late, 0.9, 0.1)[None]
+    ranks = np.where(positions > 0.5, 9, 1)
+    assert np.isnan(containment.position_effect(ranks, positions, (size,), 0)[0])
