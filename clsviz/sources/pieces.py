@@ -34,6 +34,9 @@ UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u3
 
 MOST_SEARCHES, FEWEST_SEARCHES = 500, 100
 
+STEP: Final = 100
+"""Texts that are cut at a time."""
+
 LONGER: Final = "Give longer texts, such as a book, or choose python-api."
 
 ENOUGH: Final = 5 / 6
@@ -93,7 +96,10 @@ def find(
     corpus = searches.whole_texts(experiment, root, (searches.ID,), texts, progress)
     rows = corpus.table["sentence"].to_pylist()
     is_one_text = bool(corpus.reading.encoding) and not corpus.reading.column
-    documents = list(map(sentences.cut, rows))
+    documents: list[list[str]] = []
+    for start in range(0, len(rows), STEP):
+        documents += map(sentences.cut, rows[start : start + STEP])
+        progress(len(documents), len(rows), "texts")  # ends the job that nobody wants any more
     if is_one_text:
         documents = [list(chain.from_iterable(documents))]
     if max(map(len, documents)) == 1:
