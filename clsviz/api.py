@@ -12,14 +12,13 @@ from clsviz.errors import ClsvizError, CorpusError, SettingError, Undefined
 from clsviz.experiment import Experiment, Pooling, Settings
 from clsviz.jobs import own_vectors
 from clsviz.jobs.jobs import Job, Steps
-from clsviz.jobs.measure import Measured, Prepared
+from clsviz.jobs.measure import Prepared
 from clsviz.jobs.measure import measure as measure_sample
 from clsviz.jobs.pieces import run as search_pieces
 from clsviz.jobs.ray import measure as measure_by_ray
 from clsviz.jobs.search import rank_all
 from clsviz.jobs.search import run as rank_texts
 from clsviz.jobs.worker import IN_PROCESS, Runner
-from clsviz.measurements import Kind
 from clsviz.progress import Progress, silent
 from clsviz.report import page
 from clsviz.results import SHIPPED, anatomy, pieces, probes, provenance
@@ -85,9 +84,13 @@ def measure(
     kind = kind_of(experiment)
     if ray is not None:
         measure_by_ray(prepared, experiment, kind, bench.stores[0], ray, progress)
-    measured = bench.measure(prepared, experiment, kind)
+    measured = bench.finish(measure_sample, prepared, experiment, kind, *bench.stores[:2])
     result = norms(measured, experiment, bench.results)
-    return result if texts is None else _in_order(result, prepared.sample)
+    if texts is None:
+        return result
+    order = prepared.sample.order[: len(result.table)].argsort()
+    table = result.table.iloc[order].set_index("index").rename_axis(None)
+    return replace(result, table=table, command="")
 
 
 def probe(
@@ -222,9 +225,9 @@ def chunk_test(
     cut = cut_corpus(experiment, bench.root, texts, progress)
     pairs = None
     if titles or judged is not None:
-        whole = replace(experiment, sample_size="all")
+        all_texts = replace(experiment, sample_size="all")
         choice: dict[str, Any] = {"titles": titles, "judged": judged, "texts": texts}
-        pairs = find_searches(whole, bench.root, **choice, progress=progress)
+        pairs = find_searches(all_texts, bench.root, **choice, progress=progress)
     searched = cut, pairs, weights, experiment, similarity
     containment = bench.finish(search_pieces, *searched, *bench.stores)
     return pieces.result(cut, containment, pairs, experiment, settings_of_cut, weights)
@@ -306,21 +309,16 @@ def report(
     view = {**asdict(experiment), "corpus": corpus, **options}
     del view["model"]
     search = comparing.searching_of(experiment, search_corpus, search_pooling)
-    searched: dict[str, Any] = {
-        "search_corpus": search_corpus,
-        "search_pooling": search_pooling,
-    }
+    searched: dict[str, Any] = {"search_corpus": search_corpus, "search_pooling": search_pooling}
     norm = {**view, "probe_size": Experiment.probe_size}
     questions: dict[str, Callable[[], Result]] = {
         "Norm vs length": partial(measure, model, **norm),
         "Where length lives": partial(probe, model, **view),
     }
     if search is not None:
-        name = "Does length bend my search?"
-        questions[name] = partial(search_test, **asdict(search), **options)
-        name = pieces.QUESTION
+        questions["Does length bend my search?"] = partial(search_test, **asdict(search), **options)
         cut = {**asdict(search), "sample_size": pieces.DEFAULT_SENTENCES, **options}
-        questions[name] = partial(chunk_test, **cut)
+        questions[pieces.QUESTION] = partial(chunk_test, **cut)
     if others:
         questions["Compare models"] = partial(compare, [model, *others], **view, **searched)
     inside = weights, experiment.precision, anatomy.EXAMPLE
@@ -383,10 +381,6 @@ class _Bench:
             raise CorpusError(reason, "Choose another corpus.")
         return sample
 
-    def measure(self, prepared: Prepared, experiment: Experiment, kind: Kind) -> Measured:
-        """Measure all of a sample, and store it."""
-        return self.finish(measure_sample, prepared, experiment, kind, *self.stores[:2])
-
     def read(
         self, prepared: Prepared, experiment: Experiment
     ) -> tuple[tuple[Readings, Checks], float]:
@@ -394,8 +388,9 @@ class _Bench:
         stored = probes.find(prepared, experiment, self.results)
         if stored is not None and stored[1] is not probes.UNCHECKED:
             return stored, 0.0
-        measured = self.measure(prepared, experiment, "vectors")
-        return self.finish(probes.read, measured, experiment, self.results), measured.seconds
+        chunks, runner, results = self.stores
+        measured = self.finish(measure_sample, prepared, experiment, "vectors", chunks, runner)
+        return self.finish(probes.read, measured, experiment, results), measured.seconds
 
 
 def _experiment(model: str, corpus: Any, settings: Settings) -> tuple[Experiment, Any]:
@@ -409,9 +404,3 @@ def _experiment(model: str, corpus: Any, settings: Settings) -> tuple[Experiment
     chosen: dict[str, Any] = {**settings, "sample_size": sample_size}
     experiment = Experiment(model, str(corpus) if is_name else "memory", **chosen)
     return experiment, None if is_name else corpus
-
-
-def _in_order(result: Result, sample: Sample) -> Result:
-    """The result of sentences in memory: its table has their order and their index."""
-    table = result.table.iloc[sample.order[: len(result.table)].argsort()].set_index("index")
-    return replace(result, table=table.rename_axis(None), command="")

@@ -13,6 +13,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NoReturn
 from urllib.parse import parse_qsl, urlsplit
@@ -158,7 +159,8 @@ def _run(name: str, options: dict[str, Any]) -> int:
         answer.write(output)
     if plot is not None:
         answer.save_plot(plot)
-    _print(_json(answer) if is_json else answer.text())
+    write = partial(json.dumps, ensure_ascii=False, allow_nan=False)
+    _print(write(answer.json()) if is_json else answer.text())
     return 1 if answer.details.get("exceeded") else 0
 
 
@@ -207,10 +209,6 @@ def _check_place(path: Path) -> None:
     except OSError as error:
         reason = f"{quote(folder)} cannot be written ({error.strerror or error})."
         raise SettingError(reason, "Choose another folder.") from None
-
-
-def _json(result: Result) -> str:
-    return json.dumps(result.json(), ensure_ascii=False, allow_nan=False)
 
 
 def _print(text: str) -> None:

@@ -111,8 +111,8 @@ def _plot(image: "Image", layout: dict[str, Any], names: tuple[str, str]) -> "Ax
     around = np.array([[LEFT, width - max(right, RIGHT)], [BOTTOM, height - TOP]])
     around /= np.array([[width], [height]])
     domains = np.array([look.get("domain", [0, 1]) for look in looks])
-    (left, right), (bottom, top) = around[:, :1] + np.diff(around) * domains
-    plot = image.add_axes((left, bottom, right - left, top - bottom), facecolor="none")
+    (x0, x1), (y0, y1) = around[:, :1] + np.diff(around) * domains
+    plot = image.add_axes((x0, y0, x1 - x0, y1 - y0), facecolor="none")
     plot.spines[:].set_visible(False)
     plot.set_axisbelow(True)
     is_named = names[0][1:] == names[1][1:]

@@ -228,8 +228,8 @@ def annotations(
     for label in sorted(labels, key=lambda label: label.y):
         x = PLOT_WIDTH * (label.x - xs[0]) / (xs[1] - xs[0]) - label.width * label.is_right
         y = start = PLOT_HEIGHT * (label.y - ys[0]) / (ys[1] - ys[0])
-        for left, right, below in sorted(boxes, key=lambda box: box[2]):
-            if left < x + label.width and x < right and abs(below - y) < LINE_HEIGHT:
+        for start_x, end_x, below in sorted(boxes, key=lambda box: box[2]):
+            if start_x < x + label.width and x < end_x and abs(below - y) < LINE_HEIGHT:
                 y = below + LINE_HEIGHT
         boxes.append((x, x + label.width, y))
         placed.append(

@@ -19,15 +19,9 @@ from clsviz.sources.models import Weights
 from clsviz.sources.pieces import Pieces
 from clsviz.sources.sampling import Sample
 from clsviz.sources.searches import Searches, corpus_of
+from clsviz.statistics import ranking
 from clsviz.statistics.intervals import Floats
-from clsviz.statistics.ranking import (
-    Floats32,
-    Relevance,
-    rank_by_pieces,
-    right_ranks,
-    right_ranks_by_words,
-    unit,
-)
+from clsviz.statistics.ranking import Floats32, Relevance
 from clsviz.store.chunks import Chunks
 from clsviz.store.results import Results
 
@@ -51,7 +45,7 @@ class Index:
 
     def by(self, similarity: str) -> Floats32:
         """The vectors whose products are the similarity, cosine or dot."""
-        return unit(self.vectors) if similarity == "cosine" else self.vectors
+        return ranking.unit(self.vectors) if similarity == "cosine" else self.vectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +150,7 @@ def run(
         for size in (*contained.sizes, None):
             sample, owners = _pieces_of(searches, size)
             sizes.append(one := (yield from index(sample)))
-            tens = rank_by_pieces(asking.by(similarity), one.by(similarity), owners)
+            tens = ranking.rank_by_pieces(asking.by(similarity), one.by(similarity), owners)
             recalls.append(relevance.recalls(tens))
         contained = replace(
             contained,
@@ -187,10 +181,10 @@ def contain(cut: Pieces, sizes: Sequence[Index]) -> Containment:
         relevance = Relevance.of(right, int(read.sum()))
         texts = cut.cut[n].table["sentence"].filter(read).to_pylist()
         by_vectors = (
-            right_ranks(sizes[0].by(way)[queries], one.by(way)[read], relevance)[0]
+            ranking.right_ranks(sizes[0].by(way)[queries], one.by(way)[read], relevance)[0]
             for way in WAYS[:2]
         )
-        ranks.append([*by_vectors, right_ranks_by_words(words, texts, relevance)])
+        ranks.append([*by_vectors, ranking.right_ranks_by_words(words, texts, relevance)])
     columns = list(zip(sizes, is_read, strict=True))
     return Containment(
         sizes=cut.sizes[: len(sizes)],

@@ -147,16 +147,13 @@ def index(
 
     Raises SettingError, with the first texts, where the model lacks the vector.
     """
-    sizes, parts = list(map(len, searches.samples)), []
-    for n, sample in enumerate(searches.samples):
-        counts = sum(sizes[:n]), sum(sizes)
-        prepared = Prepared(weights, sample)
-        parts.append((yield from last_vectors(job, prepared, experiment, chunks, runner, *counts)))
-    (texts, seconds), (queries, more_seconds) = parts
+    both = [(Prepared(weights, sample), experiment, chunks, runner) for sample in searches.samples]
+    texts, seconds = yield from last_vectors(job, *both[0])
+    queries, seconds_of_queries = yield from last_vectors(job, *both[1])
     pooling = experiment.pooling
     means = () if pooling == "mean" else (texts.of("mean"), queries.of("mean"))
     vectors = texts.of(pooling), queries.of(pooling)
-    return Indexed(*vectors, texts.n_tokens, texts.truncated, means, seconds + more_seconds)
+    return Indexed(*vectors, texts.n_tokens, texts.truncated, means, seconds + seconds_of_queries)
 
 
 def run(

@@ -222,16 +222,19 @@ def verdict_of(table: "pd.DataFrame", is_telling: bool, problem: str = "") -> st
     misses = f"{length(errors[near], unit)} against {length(errors[far], unit).split()[0]}"
     gives = f"{labels[near]} gives length away more than {labels[far]}"
     both = " and ".join(labels) if len(labels) == 2 else f"All {len(labels)} models"
-    more = f"more of {labels[norm.most]}’s norms than of {labels[norm.least]}’s"
-    found, r2s = _against(table["recall_at_10"], recall), _against(table["r_squared"], norm)
+    varies = f"more of {labels[norm.most]}’s norms than of {labels[norm.least]}’s"
+    recalls, r2s = _against(table["recall_at_10"], recall), _against(table["r_squared"], norm)
     is_equal = is_telling and recall.interval[1] < EQUAL
     is_undefined = bool(table[["last_probe_error", "r_squared"]].isna().all(axis=None))
     verdict = first(
-        (is_telling and recall.is_sure, f"{a} finds the right text more often than {b}: {found}."),
+        (
+            is_telling and recall.is_sure,
+            f"{a} finds the right text more often than {b}: {recalls}.",
+        ),
         (is_equal, f"{both} find the right text about equally often."),
         (is_telling, f"Too close to call: too few searches to tell {a} from {b}."),
         (probe.is_sure and errors[near] < errors[far], f"{gives}: a probe misses by {misses}."),
-        (norm.is_sure, f"A line accounts for {more}: {r2s}."),
+        (norm.is_sure, f"A line accounts for {varies}: {r2s}."),
         (is_undefined, f"Can’t compare: {lowered(problem)}"),
         (True, "Too close to call."),
     )

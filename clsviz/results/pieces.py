@@ -13,16 +13,11 @@ from clsviz.jobs.pieces import WAYS, Containment, key_of
 from clsviz.results import origin, provenance
 from clsviz.results.numbers import counted, percent, points
 from clsviz.results.result import Fact, Result, first
-from clsviz.results.search import BY, Similarity, check_values, pipeline_caveats
+from clsviz.results.search import BY, FIXED, Similarity, check_values, pipeline_caveats
 from clsviz.sources.models import Weights
 from clsviz.sources.pieces import SIZES, Pieces
 from clsviz.sources.searches import Searches
-from clsviz.statistics.containment import (
-    N_EQUAL,
-    Recall,
-    interval_of_mean,
-    position_effect,
-)
+from clsviz.statistics.containment import N_EQUAL, Recall, interval_of_mean, position_effect
 from clsviz.statistics.intervals import Interval
 
 if TYPE_CHECKING:
@@ -75,7 +70,7 @@ class Cut:
 
 def check(experiment: Experiment) -> None:
     """Raise SettingError where a setting of a view is set that pieces do not have."""
-    for name in ("precision", "probe_size", "length_cutoff", "layer", "unit", "segmentation"):
+    for name in (*FIXED, "segmentation"):
         value = getattr(experiment, name)
         if value != getattr(Experiment, name):
             reason = f"{name} is {quote(value)}; pieces have sentences and exact last vectors."
@@ -100,14 +95,14 @@ class Answer:
     """The numbers of a chunk test by a similarity.
 
     recalls: by each of `WAYS`, of each size. gains: of each size, for judged searches, whose recall
-    by whole texts is whole; () and NaN without them.
+    by whole texts is uncut; () and NaN without them.
     """
 
     measured: Containment
     similarity: Similarity
     recalls: dict[str, list[Recall]]
     gains: tuple[Gain, ...] = ()
-    whole: float = np.nan
+    uncut: float = np.nan
 
     @classmethod
     def of(cls, measured: Containment, similarity: Similarity, seed: int) -> Self:
@@ -119,16 +114,16 @@ class Answer:
         }
         if not len(measured.recalls):
             return cls(measured, similarity, recalls)
-        *pieces, whole = measured.recalls
+        *pieces, uncut = measured.recalls
         gains = (
             Gain(
                 float(recall.mean()),
-                float((recall - whole).mean()),
-                interval_of_mean(recall - whole, seed, n_tested=len(pieces)),
+                float((recall - uncut).mean()),
+                interval_of_mean(recall - uncut, seed, n_tested=len(pieces)),
             )
             for recall in pieces
         )
-        return cls(measured, similarity, recalls, tuple(gains), float(whole.mean()))
+        return cls(measured, similarity, recalls, tuple(gains), float(uncut.mean()))
 
     @property
     def own(self) -> list[Recall]:
@@ -202,15 +197,15 @@ def _contained(answer: Answer, seed: int) -> tuple[int | None, str, str]:
         verdict = f"Any length up to {tokens[last]} tokens: {shares[last]} of sentences find their"
         return place, f"{verdict} piece.", "Cut as suits your texts."
     at = place if place >= 0 else max(range(len(own)), key=lambda n: own[n].recall_at_1)
-    kept = f"keep a sentence findable in {shares[at]} of searches"
+    findable = f"keep a sentence findable in {shares[at]} of searches"
     if place < 0:
-        verdict = f"No length that was tried: at best, pieces of {tokens[at]} tokens {kept}."
+        verdict = f"No length that was tried: at best, pieces of {tokens[at]} tokens {findable}."
         advice = "Choose another similarity, vector or model."
     elif place == last:
-        verdict = f"Pieces of {tokens[at]} tokens, the longest tried, {kept}."
+        verdict = f"Pieces of {tokens[at]} tokens, the longest tried, {findable}."
         advice = f"Cut at up to {tokens[at]} tokens."
     else:
-        verdict = f"Pieces of {tokens[at]} tokens {kept}; of {tokens[last]}, in {shares[last]}."
+        verdict = f"Pieces of {tokens[at]} tokens {findable}; of {tokens[last]}, in {shares[last]}."
         advice = f"Cut at about {tokens[at]} tokens: longer pieces lose over a quarter of theirs."
     is_first = answer.measured.ranks[:, by_cosine] == 1
     by = is_first[0].astype(float) - is_first[WAYS.index(answer.similarity)]
@@ -223,15 +218,15 @@ def _contained(answer: Answer, seed: int) -> tuple[int | None, str, str]:
 
 def _judged(answer: Answer) -> tuple[int | None, str, str]:
     """The same by judged searches."""
-    best, whole, leave = answer.best, percent(answer.whole), "Leave texts whole."
+    best, uncut, leave = answer.best, percent(answer.uncut), "Leave texts whole."
     place, recall = answer.gains.index(best), percent(best.recall)
     if best.interval[0] > 0:
         pieces = f"pieces of {counted(answer.measured.sizes[place])}"
-        verdict = f"Cutting into {pieces} raises recall from {whole} to {recall}."
+        verdict = f"Cutting into {pieces} raises recall from {uncut} to {recall}."
         return place, verdict, f"Cut at about {answer.tokens[place]} tokens."
     if all(gain.interval[1] < 0 for gain in answer.gains):
-        return None, f"Cutting lowers recall from {whole} to {recall} or less.", leave
-    return None, f"No sign that cutting helps: whole texts have a recall of {whole}.", leave
+        return None, f"Cutting lowers recall from {uncut} to {recall} or less.", leave
+    return None, f"No sign that cutting helps: whole texts have a recall of {uncut}.", leave
 
 
 def _facts(answer: Answer, place: int | None) -> tuple[Fact, ...]:
@@ -241,7 +236,7 @@ def _facts(answer: Answer, place: int | None) -> tuple[Fact, ...]:
         best = answer.best
         by = f"by pieces of {tokens[answer.gains.index(best)]} tokens"
         judged = [
-            Fact("whole_recall_at_10", "recall of whole texts", answer.whole, None, "percent"),
+            Fact("whole_recall_at_10", "recall of whole texts", answer.uncut, None, "percent"),
             Fact("best_gain", by, best.difference, best.interval, "points"),
             Fact("n_judged", "judged searches", answer.measured.recalls.shape[1], None, "count"),
         ]
@@ -298,7 +293,7 @@ def _whole(answer: Answer) -> dict[str, Any] | None:
         for size, gain in zip(answer.measured.sizes, answer.gains, strict=True)
     ]
     truncated = answer.measured.truncated
-    return {"recall_at_10": answer.whole, "truncated_share": truncated, "pieces": pieces}
+    return {"recall_at_10": answer.uncut, "truncated_share": truncated, "pieces": pieces}
 
 
 def _excess(own: Sequence[Recall], measured: Containment, settings: Cut) -> dict[str, Any]:
@@ -312,9 +307,8 @@ def _excess(own: Sequence[Recall], measured: Containment, settings: Cut) -> dict
         reason = f"No size of pieces has about {settings.piece_tokens:,} tokens: the nearest is"
         raise SettingError(f"{reason} {name}.", "Give a number nearer to it.")
     low, high = own[place].interval
-    kept = 1 - settings.max_tokens_lost
-    is_undecided = low < kept <= high
-    return {"exceeded": [name] * (high < kept), "undecided": [name] * is_undecided}
+    least = 1 - settings.max_tokens_lost
+    return {"exceeded": [name] * (high < least), "undecided": [name] * (low < least <= high)}
 
 
 def _caveats(

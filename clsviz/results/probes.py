@@ -405,8 +405,8 @@ def _caveats(
         caveats.append(f"Probes take the first {readings.n:,} of {counted(n)}: see probe_size.")
     if readings.n_different < 5 * readings.width and not np.isnan(numbers[:, 0]).all():
         few = f"{counted(readings.n_different, 'different sentence')} are few for"
-        more = "with more, a probe may miss by less"
-        caveats.append(f"{few} {readings.width:,} dimensions: {more}.")
+        larger = "with more, a probe may miss by less"
+        caveats.append(f"{few} {readings.width:,} dimensions: {larger}.")
     if random:
         r2, *_, error, _, _ = np.max([one.numbers[one.n_layers] for one in random], axis=0).tolist()
         misses = f"probes of the last layer miss length by {length(error, experiment.unit)}"

@@ -76,7 +76,7 @@ def answered(measured: Measured, experiment: Experiment) -> Result:
         answering: Job[Result] = progress.start(machine.analysis, ("norms", *key), answer, *inputs)
         result = progress.wait(answering, progress.ANSWER_SECONDS)
     with layout.stopping_at_errors():
-        result = result or points(*key, measured)
+        result = result or points(repr(key), experiment, measured)
     if measured.is_complete:
         progress.follow(machine.analysis, answering, "Computing the answer", answering.result)
     return result
@@ -127,11 +127,6 @@ def count_weights(folder: Path) -> int:
     return total
 
 
-def points(key: str, n: int, experiment: Experiment, measured: Measured) -> Result:
-    """The sentences that are measured so far, without an answer."""
-    return _points(repr((key, n, experiment)), experiment, measured)
-
-
 def picture(
     key: tuple[object, ...], result: Result, draw: Callable[[Result], Figure] | None = None
 ) -> str:
@@ -140,7 +135,8 @@ def picture(
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _points(key: str, _experiment: Experiment, _measured: Measured) -> Result:
+def points(key: str, _experiment: Experiment, _measured: Measured) -> Result:
+    """The sentences that are measured so far, without an answer."""
     partial = replace(_measured, is_complete=False)
     return norms(partial, _experiment, server().results)
 

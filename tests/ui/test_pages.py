@@ -254,9 +254,7 @@ def test_random_weights_come_by_a_click(visit: Visit, answer: Answer) -> None:
     assert has(page, answer(LENGTH, random_weights=True))
 
 
-def test_a_search_measures_every_text_once(
-    visit: Visit, runner: Runner, link: dict[str, str]
-) -> None:
+def test_a_search_measures_texts_once(visit: Visit, runner: Runner, link: dict[str, str]) -> None:
     redraw(visit(SEARCH, **link), is_answered)
     measured = [text for texts in runner.texts for text in texts]
     assert len(measured) == len(set(measured)) > 60

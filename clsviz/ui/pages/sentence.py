@@ -52,12 +52,12 @@ look: dict[str, Any] = {
     "height": HEIGHT,
     "is_private": text != EXAMPLE or corpora.is_file(experiment.corpus),
 }
-left, right = st.columns(2)
-with left:
+places = st.columns(2)
+with places[0]:
     st.markdown("**Where it lies**")
     figure = figures.DRAW[norms.kind](stars).to_json()
     chart.show(figure, key="typed-scatter", alt=f"{result.question} {result.verdict}", **look)
-with right:
+with places[1]:
     st.markdown("**Norm word by word**")
     figure = figures.DRAW[result.kind](result).to_json()
     alt = "The norm after each word, and the range of the corpus"
