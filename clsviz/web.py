@@ -16,13 +16,7 @@ import cachetools
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import (
-    FileResponse,
-    HTMLResponse,
-    JSONResponse,
-    PlainTextResponse,
-    Response,
-)
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from clsviz import limits
@@ -173,7 +167,7 @@ def page_of(path: str, root: str, is_default: bool) -> str:
 async def get_page(request: Request) -> Response:
     """Answer with the page that Streamlit fills."""
     if is_full():
-        return PlainTextResponse(FULL, 503, headers={"Retry-After": "60"})
+        return Response(FULL, 503, {"Retry-After": "60"}, "text/plain")
     path, is_default = request.url.path.strip("/"), not request.url.query
     page = await run_in_threadpool(page_of, path, str(request.base_url), is_default)
     return HTMLResponse(page, headers={"Cache-Control": "no-cache"})

@@ -43,19 +43,11 @@ def error(error: Exception) -> None:
 
 
 @contextmanager
-def showing_errors() -> Iterator[None]:
-    """Draw an error where something cannot be heeded."""
+def showing_errors(*, stops: bool = False) -> Iterator[None]:
+    """Draw an error where something cannot be heeded. stops: the page stops at it."""
     try:
         yield
     except ClsvizError as reason:
         error(reason)
-
-
-@contextmanager
-def stopping_at_errors() -> Iterator[None]:
-    """The same, and the page stops."""
-    try:
-        yield
-    except ClsvizError as reason:
-        error(reason)
-        st.stop()
+        if stops:
+            st.stop()

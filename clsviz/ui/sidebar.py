@@ -43,15 +43,15 @@ NAMES: Final = {
 DEFAULTS: Final[dict[str, Any]] = {
     **{field.name: field.default for field in fields(Experiment)},
     **SEARCH,
+    "chunks": False,
     "layer": "last",
 }
 
-OPTIONS: Final = {
-    **CHOICES,
-    "search_pooling": CHOICES["pooling"],
-    "similarity": ("cosine", "dot"),
-}
+OPTIONS: Final = {**CHOICES, "search_pooling": CHOICES["pooling"], "similarity": ("cosine", "dot")}
 """Settings that have one of a few values."""
+
+OWN: Final = {"similarity": OPTIONS["similarity"], "chunks": ("true", "false")}
+"""Values, in the address, of settings that `Experiment` lacks."""
 
 SIZES: Final = ["500", "1000", "2000", "5000", "10000", "20000", "50000", "100000", "all"]
 CORPORA: Final = [*corpora.SHIPPED, *hub_datasets.DATASETS]
@@ -73,6 +73,11 @@ LABELS: Final = {
         f"Models of the list, or ids {HUB}; “untrained:” before a name replaces its weights by "
         "random ones.",
     ),
+    "chunks": (
+        "Test chunks too",
+        "Cut the texts to search into pieces, as on the page on chunks: measures each text several "
+        "times.",
+    ),
     "corpus": ("Corpus", f"A corpus of the list, or any dataset {HUB}."),
     "sample_size": ("Sample size", "Sentences to draw, or all."),
     "length_cutoff": ("Token cutoff", "Only sentences with fewer tokens enter the answer."),
@@ -86,7 +91,10 @@ LABELS: Final = {
     ),
     "search_pooling": ("Vector to search by", "Mean-pooled vectors are what most use."),
     "similarity": ("Similarity", "Dot product heeds norms, cosine does not."),
-    "search_titles": ("Column that searches", "Of a table; empty takes the likeliest."),
+    "search_titles": (
+        "Column that searches",
+        "Of a table; empty takes the likeliest, or none for pieces.",
+    ),
     "search_column": ("Column that is searched", "Of a table; empty takes the likeliest."),
     "seed": ("Seed", "Of the draw, and of random weights."),
     "precision": ("Precision", "Exact is float32; fast is bfloat16, whose error is reported."),
@@ -103,7 +111,7 @@ LABELS: Final = {
 """The label of every widget, and its help."""
 
 GROUPS: Final[dict[str, Sequence[str]]] = {
-    "others_settings": ["others"],
+    "others_settings": ["others", "chunks"],
     "sentence_settings": ["corpus", "sample_size", "length_cutoff", "layer", "pooling", "unit"],
     "search_settings": ["search_corpus", "search_pooling"],
     "similarity_settings": ["similarity"],
@@ -130,7 +138,7 @@ HIDDEN: Final = {
         *("titles_settings", "column_settings"),
     ),
     "search": ("others_settings", "sentence_settings", "expert_settings"),
-    "pieces": ("others_settings", "sentence_settings", "expert_settings", "titles_settings"),
+    "pieces": ("others_settings", "sentence_settings", "expert_settings"),
     "compare": ("similarity_settings", "titles_settings", "column_settings"),
 }
 """Settings that a page does not heed, by its path; "" stands for all others."""
@@ -147,7 +155,7 @@ def show(page: str) -> Experiment:
     state = st.session_state
     for name in state.get("dropped", []):  # it was not in the address when it changed
         if name in state and _is_set(name):
-            st.query_params[name] = state[name]
+            st.query_params[name] = "true" if state[name] is True else state[name]
     state.dropped = []
     if refused := _drop_refused():
         state.refused = refused
@@ -169,7 +177,7 @@ def show(page: str) -> Experiment:
         state.refused = []
     for sentence in state.refused:
         st.warning(layout.escape(sentence), icon=":material/link_off:")
-    with layout.stopping_at_errors():
+    with layout.showing_errors(stops=True):
         experiment = Experiment.parse(settings)
         _check_access(experiment.model, experiment.corpus)
         public.check_size(experiment)
@@ -181,7 +189,7 @@ def search() -> Experiment:
     view: Experiment = st.session_state.experiment
     settings = {"model": view.model, "seed": str(view.seed), "sample_size": "all"}
     settings |= {NAMES[name]: _text(name) for name in SEARCH if name in NAMES}
-    with layout.stopping_at_errors():
+    with layout.showing_errors(stops=True):
         _check_access(view.model, settings["corpus"])
         return public.bounded(Experiment.parse(settings))
 
@@ -190,10 +198,15 @@ def models() -> list[str]:
     """The models to compare, that of the experiment first; the page stops where one is closed."""
     view: Experiment = st.session_state.experiment
     names = [view.model, *st.session_state.get("others", [])]
-    with layout.stopping_at_errors():
+    with layout.showing_errors(stops=True):
         for name in names:
             _check_access(name, view.corpus)
     return list(dict.fromkeys(names))
+
+
+def has_chunks() -> bool:
+    """True if the comparison also cuts texts into pieces."""
+    return bool(st.session_state.get("chunks"))
 
 
 def to_query() -> dict[str, Any]:
@@ -201,7 +214,7 @@ def to_query() -> dict[str, Any]:
     view: Experiment = st.session_state.experiment
     values = {name: st.session_state.get(name) for name in (*SEARCH, "others")}
     changed = {name: value for name, value in values.items() if value and _is_set(name)}
-    return view.to_query() | changed
+    return view.to_query() | changed | ({"chunks": "true"} if has_chunks() else {})
 
 
 def take_layer(names: Sequence[str], rows: list[int]) -> None:
@@ -260,10 +273,9 @@ def _drop_refused() -> list[str]:
 
 def _check(name: str, text: str) -> None:
     """Raise SettingError where a setting in the address cannot be used."""
-    if name == "similarity" and text not in ("", *OPTIONS[name]):
-        remedy = f"Choose {' or '.join(OPTIONS[name])}."
-        raise SettingError(f"similarity is {quote(text)}.", remedy)
-    if name not in (typed.PARAMETER, "similarity"):
+    if name in OWN and text not in ("", *OWN[name]):
+        raise SettingError(f"{name} is {quote(text)}.", f"Choose {' or '.join(OWN[name])}.")
+    if name not in (typed.PARAMETER, *OWN):
         own = "column" if name == "search_titles" else NAMES.get(name, name)
         Experiment(**{own: parse_setting(own, text)})
 
@@ -303,6 +315,8 @@ def _draw(name: str) -> None:
     elif name in OPTIONS:
         look |= {"default": DEFAULTS[name], "required": True}
         st.segmented_control(label, OPTIONS[name], **look)
+    elif name == "chunks":
+        st.toggle(label, **look)
     elif name in RANGES:
         st.number_input(label, *RANGES[name], DEFAULTS[name], **look)
     else:

@@ -75,7 +75,7 @@ def answered(measured: Measured, experiment: Experiment) -> Result:
         inputs = measured, experiment, machine.results
         answering: Job[Result] = progress.start(machine.analysis, ("norms", *key), answer, *inputs)
         result = progress.wait(answering, progress.ANSWER_SECONDS)
-    with layout.stopping_at_errors():
+    with layout.showing_errors(stops=True):
         result = result or points(repr(key), experiment, measured)
     if measured.is_complete:
         progress.follow(machine.analysis, answering, "Computing the answer", answering.result)

@@ -33,10 +33,6 @@ def ready(page: Page, path: str = "") -> Locator:
     return page.get_by_role("figure").first
 
 
-def numbers(page: Page) -> Locator:
-    return page.get_by_text(re.compile("^R² .* sentences$"))
-
-
 def place(picture: Locator, name: str = "sentences", n: int = 0) -> tuple[str, float, float]:
     """The label of the first point of a trace from n without neighbours, and where it is."""
     return tuple(
@@ -164,7 +160,8 @@ def test_a_link_shows_the_same_to_another(visit: Visit) -> None:
     other = visit(f"?{(address.text_content() or '').partition('?')[2]}")
     ready(other)
     expect(other.get_by_text("★ “A bird sings & sings.”")).to_be_visible()
-    assert numbers(other).text_content() == numbers(page).text_content()
+    facts = re.compile("^R² .* sentences$")
+    assert other.get_by_text(facts).text_content() == page.get_by_text(facts).text_content()
 
 
 def test_a_finger_scrolls_the_page_and_a_tap_shows_a_sentence(visit: Visit) -> None:

@@ -100,9 +100,3 @@ def words(elements: Iterable[Any]) -> str:
     """What elements say, as it is read."""
     text = " ".join(element.value for element in elements)
     return text.replace("\\", "").replace("\N{WORD JOINER}", "")
-
-
-def press(page: AppTest, label: str) -> AppTest:
-    """Press the only button of this label."""
-    [button] = [button for button in page.button if button.label == label]
-    return button.click().run()

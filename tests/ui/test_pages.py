@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from conftest import WORDS
 from streamlit.testing.v1 import AppTest
-from ui.conftest import SMALL, Runner, Visit, is_answered, is_done, press, redraw, words
+from ui.conftest import SMALL, Runner, Visit, is_answered, is_done, redraw, words
 
 import clsviz
 from clsviz.errors import ModelError
@@ -18,10 +18,7 @@ from clsviz.results.search import fix_title
 from clsviz.ui import layout
 from clsviz.web import PAGES
 
-NORMS, LENGTH, SEARCH, COMPARE, SENTENCE, MODEL = (
-    *("norm_vs_length", "where_length_lives", "search"),
-    *("compare", "sentence", "model"),
-)
+NORMS, LENGTH, SEARCH, _, COMPARE, SENTENCE, MODEL = PAGES
 
 Answer = Callable[..., Result]
 
@@ -181,6 +178,7 @@ def test_shipped_results_open_without_a_model(visit: Visit, runner: Runner, path
         ("colour", "red"),
         ("model", "\x00"),
         ("similarity", "near"),
+        ("chunks", "perhaps"),
         ("search_pooling", "max"),
         ("search_corpus", "\x00"),
     ],
@@ -222,7 +220,7 @@ def test_who_cancels_does_not_end_the_job_of_another(
     monkeypatch.setattr("clsviz.ui.server._session", lambda: "second")
     second = redraw(visit(**SMALL), lambda page: runner.n_loads)
     monkeypatch.setattr("clsviz.ui.server._session", lambda: "first")
-    press(first, "Cancel")
+    first.button[0].click().run()
     assert "cancelled" in first.info[0].value
     assert is_done(first)
     monkeypatch.setattr("clsviz.ui.server._session", lambda: "second")
@@ -311,3 +309,10 @@ def test_a_page_has_only_the_settings_that_it_heeds_or_a_link_sets(visit: Visit)
         page = redraw(visit(SEARCH, model="minilm", corpus="python-docs", **link), is_answered)
         keys = [number.key for number in page.number_input]
         assert keys.count("length_cutoff") == n_cutoffs, link
+
+
+def test_chunks_of_the_comparison_are_a_setting_of_the_link(visit: Visit) -> None:
+    page = visit(COMPARE, model="minilm", corpus="python-docs", chunks="true")
+    assert redraw(page, is_answered).toggle(key="chunks").value
+    page.session_state["share-Link"] = True
+    assert "chunks=true" in page.run().code[0].value

@@ -9,15 +9,7 @@ from clsviz import figures
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
-from clsviz.results.anatomy import (
-    EXAMPLE,
-    anatomy,
-    answers,
-    dissect,
-    find,
-    hidden_state,
-    pooler,
-)
+from clsviz.results.anatomy import EXAMPLE, anatomy, answers, dissect, find, hidden_state, pooler
 from clsviz.sources.models import Weights
 from clsviz.ui import chart, layout, progress, share, typed
 from clsviz.ui.server import server
@@ -51,7 +43,7 @@ progress.wait(dissecting, progress.ANSWER_SECONDS)
 reason = f"The server loads {weights.label}, and runs one sentence through it."
 parts = progress.require(machine.model, dissecting, "Loading", reason, HEIGHT)
 layer = parts.n_layers if experiment.layer is None else experiment.layer
-with layout.stopping_at_errors():
+with layout.showing_errors(stops=True):
     numbers = hidden_state(parts, experiment, weights.label)
 result = anatomy(parts, weights, text, experiment)
 

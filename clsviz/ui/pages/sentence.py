@@ -37,7 +37,7 @@ progress.wait(tracing, progress.ANSWER_SECONDS)
 reason = f"The server loads {weights.label}, and measures the sentence word by word."
 traced = progress.require(machine.model, tracing, "Measuring your sentence", reason, HEIGHT)
 norms = work.answered(measured, experiment)
-with layout.stopping_at_errors():
+with layout.showing_errors(stops=True):
     result = typed_result(traced, norms, measured, experiment)
 
 if text == EXAMPLE:

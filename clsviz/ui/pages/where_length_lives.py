@@ -79,7 +79,7 @@ weights, corpus = prepared.weights, prepared.sample.corpus
 n_vectors = min(len(prepared.sample), experiment.probe_size)
 sources = weights.fingerprint, corpus.fingerprint
 
-with layout.stopping_at_errors():
+with layout.showing_errors(stops=True):
     check(experiment)
     numbers = find(prepared, experiment, machine.results)
 if numbers is None or numbers[1] is UNCHECKED:
