@@ -77,17 +77,32 @@ def _pairs(words: Words) -> Iterator[tuple[str, str, int]]:
 
 
 def _firsts(texts: Iterable[Words]) -> dict[Words, Words]:
-    """The first of the cluster of each of some different texts."""
+    """The first of the cluster of each of some different texts.
+
+    Near-duplicates share one of their rarest pairs, so that few texts need be compared: prefix
+    filtering, Chaudhuri, Ganti and Kaushik (2006), doi.org/10.1109/ICDE.2006.9.
+    """
     firsts = {words: words for words in texts}
     if not firsts:
         return {}
     from sklearn.feature_extraction.text import CountVectorizer
 
     members = CountVectorizer(analyzer=_pairs, dtype=np.int32).fit_transform(firsts)
-    transposed, sizes, order = members.T.tocsr(), np.diff(members.indptr), list(firsts)
+    members = members[:, np.bincount(members.indices).argsort(kind="stable")].sorted_indices()
+    sizes, order = np.diff(members.indptr), list(firsts)
+    n_rare = sizes - np.ceil(LEAST_SHARED * sizes - 1e-9).astype(int) + 1
+    places = np.arange(members.nnz) - np.repeat(members.indptr[:-1], sizes)
+    rarest = members.copy()
+    rarest.data[places >= np.repeat(n_rare, sizes)] = 0
+    rarest.eliminate_zeros()
+    transposed = rarest.T.tocsr()
     for start in range(0, len(order), BLOCK_ROWS):
-        products = (members[start : start + BLOCK_ROWS] @ transposed).tocoo()
-        later, earlier, n_shared = products.row + start, products.col, products.data
+        candidates = (rarest[start : start + BLOCK_ROWS] @ transposed).tocoo()
+        is_earlier = candidates.col < candidates.row + start
+        rows = np.unique(candidates.row[is_earlier]) + start
+        columns = np.unique(candidates.col[is_earlier])
+        products = (members[rows] @ members[columns].T).tocoo()
+        later, earlier, n_shared = rows[products.row], columns[products.col], products.data
         n_all = sizes[later] + sizes[earlier] - n_shared
         is_near = (earlier < later) & (n_shared >= LEAST_SHARED * n_all - 1e-9)
         near = zip(later[is_near].tolist(), earlier[is_near].tolist(), strict=True)
