@@ -89,4 +89,5 @@ def _read(path: Path, inode: int) -> tuple[pa.Table, str, Any]:
     table.validate(full=True)
     if content["fingerprint"] != fingerprint(table):
         raise ValueError("The copy is damaged.")
-    return table, content["fingerprint"], content["about"]
+    about = {k: tuple(v) if isinstance(v, list) else v for k, v in content["about"].items()}
+    return table, content["fingerprint"], about

@@ -173,7 +173,7 @@ def _open_file(
     is_upload = experiment.corpus.startswith(uploads.PREFIX)
     folder = path.parent if is_upload else root / "corpora"  # deleted with the upload
     copy = folder / f".{hashlib.sha256(key.encode()).hexdigest()[:32]}.arrow"
-    if copies.read(copy, _reading) is None:
+    if copies.read(copy, Reading) is None:
         if is_upload:
             uploads.check_space(root)
         rows = tables.open_table(path, path.name, encoding, progress, how)
@@ -187,18 +187,13 @@ def _open_file(
         )
         tidy = (piece.cast(schema).combine_chunks() for piece in pieces)
         copies.write(copy, schema, tidy, lambda: asdict(_counted(reading, doubts)))
-    stored = copies.read(copy, _reading)
+    stored = copies.read(copy, Reading)
     if stored is None:
         raise CorpusError(f"The copy of {quote(path.name)} cannot be read.", "Run it again.")
     table, fingerprint, reading = stored
     if not len(table):
         raise text_files.no_text(path.name)
     return Corpus(experiment.corpus, path.name, fingerprint, table, reading)
-
-
-def _reading(columns: list[str], caveats: list[str], **others: Any) -> Reading:
-    """The reading that a copy describes, whose tuples JSON has as lists."""
-    return Reading(columns=tuple(columns), caveats=tuple(caveats), **others)
 
 
 def from_texts(texts: Any, experiment: Experiment, names: Sequence[str] = ()) -> Corpus:
@@ -209,7 +204,12 @@ def from_texts(texts: Any, experiment: Experiment, names: Sequence[str] = ()) ->
     the position. names: as of `open_corpus`. Raises CorpusError where they are no texts.
     """
     _refuse(experiment, "configuration", "encoding")
-    table, index = _table_of(texts, experiment.split)
+    frame = _frame(_split(texts, experiment))
+    table = pa.table({str(name): _strings(str(name), values) for name, values in frame.items()})
+    try:
+        index = pa.array(frame.index.tolist())
+    except pa.ArrowException:  # labels of several types
+        index = pa.array(map(str, frame.index), pa.string())
     reading, extras = _plan(tables.survey([table]), "your texts", experiment, names)
     columns = {name: table[name] for name in table.column_names} | {INDEX: index}
     extras = [INDEX, *(name for name in extras if name != INDEX)]
@@ -222,32 +222,17 @@ def from_texts(texts: Any, experiment: Experiment, names: Sequence[str] = ()) ->
     return Corpus(f"texts-{digest[:8]}", "your texts", digest, pieces, reading)
 
 
-def _table_of(texts: Any, split: str = "") -> tuple[pa.Table, pa.Array]:
-    """The columns of texts as strings, and their index; texts alone have a column without a name.
-
-    split: of a DatasetDict. Raises CorpusError where the texts are none, SettingError where they
-    lack the split.
-    """
+def _split(texts: Any, experiment: Experiment) -> Any:
+    """The split of a DatasetDict that is set, or the only one; of others all."""
     parts = list(texts.values()) if isinstance(texts, Mapping) else []
-    if parts and all(hasattr(part, "features") for part in parts):  # a DatasetDict
-        choice = f"Set split to {' or '.join(map(quote, texts))}."
-        if split and split not in texts:
-            raise SettingError(f"The texts have no split {quote(split)}.", choice)
-        if not split and len(parts) > 1:
-            raise CorpusError(f"The texts have {len(parts)} splits.", choice)
-        texts = texts[split] if split else parts[0]
-    elif split:
-        raise SettingError(f"split is {quote(split)}, and the texts have none.", "Leave it out.")
-    frame = _frame(texts)
-    columns = {str(name): _strings(str(name), values) for name, values in frame.items()}
-    try:
-        index = pa.array(frame.index.tolist())
-    except pa.ArrowException:  # labels of several types
-        index = pa.array(map(str, frame.index), pa.string())
-    return pa.table(columns), index
+    if not parts or not all(hasattr(part, "features") for part in parts):
+        _refuse(experiment, "split")
+        return texts
+    return texts[choose("The DatasetDict", "split", experiment.split, list(texts), [])]
 
 
 def _frame(texts: Any) -> "pd.DataFrame":
+    """The columns of texts; texts alone have one without a name. Raises CorpusError."""
     import pandas as pd
 
     if features := getattr(texts, "features", None):  # of datasets, whose pictures stay unread
@@ -261,12 +246,27 @@ def _frame(texts: Any) -> "pd.DataFrame":
         return texts.to_frame("")
     if isinstance(texts, Mapping):
         columns: Any = {name: _values(column) for name, column in texts.items()}
-        if len({len(values) for values in columns.values()}) > 1:
+        if len(set(map(len, columns.values()))) > 1:
             raise CorpusError("The columns of texts have different lengths.", "Give one of them.")
     else:
         rows = _values(texts)
         columns = rows if rows and all(isinstance(row, Mapping) for row in rows) else {"": rows}
     return pd.DataFrame(columns, dtype=object)
+
+
+def choose(owner: str, part: str, name: str, names: list[str], preferred: list[str]) -> str:
+    """The name of a part of a dataset; where it is "", a preferred one, or the only one.
+
+    Raises SettingError where there is no such part, or it has to be named.
+    """
+    only = names if len(names) == 1 else []
+    name = name or next((one for one in [*preferred, *only] if one in names), "")
+    if name in names:
+        return name
+    reason = f"has no {part} {quote(name)}" if name else f"has several {part}s"
+    others = f" or one of {len(names) - 12:,} others" if len(names) > 12 else ""
+    remedy = f"Choose {', '.join(map(quote, names[:12]))}{others} as {part}."
+    raise SettingError(f"{owner} {reason}.", remedy)
 
 
 def _values(texts: Any) -> list[Any]:
@@ -279,18 +279,18 @@ def _values(texts: Any) -> list[Any]:
 
 
 def _strings(name: str, column: "pd.Series[Any]") -> pa.Array:
-    """A column as large_string if it holds texts, else as string; texts alone must be texts."""
+    """A column as strings; those of texts alone must be texts."""
     values = column.astype(object).where(column.notna(), None).tolist()
-    others = [at for at, value in enumerate(values) if not isinstance(value, str | None)]
-    if others and not name:
-        place, kind = f"Text {others[0]:,}, from 0,", type(values[others[0]]).__name__
-        reason = f"{place} is {quote(values[others[0]])}, of type {kind}."
-        raise CorpusError(reason, "Give strings.")
-    texts = [value if value is None else str(value) for value in values]
+    for at, value in enumerate(values):
+        place = f"Text {at:,}, from 0,"
+        if not name and not isinstance(value, str | None):
+            reason = f"{place} is {quote(value)}, of type {type(value).__name__}."
+            raise CorpusError(reason, "Give strings.")
     try:
-        return pa.array(texts, pa.string() if others else pa.large_string())
+        return tables.strings(values)
     except UnicodeEncodeError as error:
-        raise tables.half_character(f"Text {texts.index(error.object):,}, from 0,", error) from None
+        place = f"Text {values.index(error.object):,}, from 0,"
+        raise tables.half_character(place, error) from None
 
 
 def _plan(

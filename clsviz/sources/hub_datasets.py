@@ -22,11 +22,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from clsviz.errors import CorpusError, SettingError, quote
+from clsviz.errors import CorpusError, SettingError
 from clsviz.experiment import Experiment
 from clsviz.progress import Progress, silent
 from clsviz.sources import copies, hub, row_groups, sentences, tables
-from clsviz.sources.corpora import Corpus, Reading, caveats_of, cut
+from clsviz.sources.corpora import Corpus, Reading, caveats_of, choose, cut
 from clsviz.sources.row_groups import Files, Limits
 
 
@@ -180,8 +180,8 @@ def choose_column(
 ) -> State:
     """The state with its column: the one that is named, or the likeliest one."""
     columns: defaultdict[str, tables.Column] = defaultdict(tables.Column)
-    for footer in footers.values():
-        for name, leaf in row_groups.text_leaves(footer).items():
+    for path, footer in footers.items():
+        for name, leaf in tables.text_leaves(footer, path).items():
             for number in range(footer.num_row_groups):
                 about = footer.row_group(number).column(leaf)
                 columns[name].n_texts += about.num_values
@@ -298,18 +298,3 @@ def declared(
         for split, addresses in (builder.config.data_files or {}).items()
     }
     return str(builder.config.name), splits
-
-
-def choose(repository: str, part: str, name: str, names: list[str], preferred: list[str]) -> str:
-    """The name of a part of a dataset; where it is "", a preferred one, or the only one.
-
-    Raises SettingError where there is no such part, or it has to be named.
-    """
-    only = names if len(names) == 1 else []
-    name = name or next((one for one in [*preferred, *only] if one in names), "")
-    if name in names:
-        return name
-    reason = f"has no {part} {quote(name)}" if name else f"has several {part}s"
-    others = f" or one of {len(names) - 12:,} others" if len(names) > 12 else ""
-    remedy = f"Choose {', '.join(map(quote, names[:12]))}{others} as {part}."
-    raise SettingError(f"{repository} {reason}.", remedy)

@@ -72,6 +72,11 @@ class Pieces:
         content = [corpus.fingerprint for corpus in self.cut], self.queries.tolist()
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
+    @property
+    def n_pieces(self) -> int:
+        """Pieces of all sizes."""
+        return sum(corpus.table.num_rows for corpus in self.cut)
+
     def sample(self, place: int) -> Sample:
         """All pieces of a size."""
         return Sample(self.cut[place], 0, np.arange(self.cut[place].table.num_rows))

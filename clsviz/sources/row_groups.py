@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from clsviz.errors import CorpusError
@@ -89,7 +90,7 @@ def deal(
     unread: set[str] = set()
     for part in window:
         footer = footers.get(part.path)
-        leaf = text_leaves(footer).get(column) if footer else None
+        leaf = tables.text_leaves(footer, part.path).get(column) if footer else None
         if footer is None or leaf is None:
             unread.add(part.path)
             continue
@@ -103,14 +104,6 @@ def deal(
         spaced = random.permutation(len(numbers)) + random.random_sample()
         places += (spaced / len(numbers)).tolist()
     return [groups[index] for index in np.argsort(places, kind="stable")], unread
-
-
-def text_leaves(footer: pq.FileMetaData) -> dict[str, int]:
-    """The columns that hold text, and the number that the footer gives each."""
-    schema = footer.schema.to_arrow_schema()
-    texts = {field.name for field in schema if tables.is_text(field.type)}
-    paths = [footer.schema.column(leaf).path for leaf in range(footer.num_columns)]
-    return {path: leaf for leaf, path in enumerate(paths) if path in texts}
 
 
 def rounds(groups: Iterable[RowGroup], limits: Limits) -> Iterator[list[RowGroup]]:
@@ -161,7 +154,7 @@ class Files:
     def _footer(self, path: str) -> pq.FileMetaData:
         with self._open(path) as file:
             footer = pq.read_metadata(file)
-        text_leaves(footer)  # raises where the schema is damaged
+        tables.text_leaves(footer, path)  # raises where it is damaged
         return footer
 
     def _texts(self, group: RowGroup, column: str) -> pa.ChunkedArray:
@@ -171,7 +164,8 @@ class Files:
         with self._open(group.path) as file:
             table = pq.ParquetFile(file, metadata=footer, read_dictionary=[column], **options)
             values = table.read_row_group(group.number, columns=[column])[column]
-        self._check_size(sum(map(tables.n_bytes, values.chunks)))
+        n_bytes = pc.sum(tables.byte_lengths(values.chunks)).as_py() or 0
+        self._check_size(n_bytes + 8 * len(values))
         texts = values.cast(pa.large_string())
         texts.validate(full=True)
         return texts

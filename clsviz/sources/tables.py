@@ -3,7 +3,7 @@
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +27,9 @@ HEAD_LINES: Final = 20_000
 """Lines that show if a text is wrapped."""
 
 MOST_EXAMPLES: Final = 3
+
+MOST_ROW_GROUPS: Final = 20_000
+"""Of a Parquet file: each takes half a millisecond."""
 
 LARGEST_DOCUMENT: Final = 512 * 2**20
 """Characters of a JSON value over many lines, which is in memory as one."""
@@ -78,16 +81,17 @@ class Rows:
 
 
 def _table(rows: list[Mapping[str, Any]]) -> pa.Table:
-    """Rows as a table; columns without a text are string, in JSON."""
-    columns = dict.fromkeys(itertools.chain.from_iterable(rows))
-    check_width(len(columns))
-    for name in columns:
-        values = [row.get(name) for row in rows]
-        kind = pa.large_string() if any(isinstance(v, str) for v in values) else pa.string()
-        filled = (None if value != value else value for value in values)  # no NaN
-        texts = [v if isinstance(v, str | None) else json.dumps(v) for v in filled]
-        columns[name] = pa.array(texts, kind)
-    return pa.table(columns)
+    names = dict.fromkeys(itertools.chain.from_iterable(rows))
+    check_width(len(names))
+    return pa.table({name: strings([row.get(name) for row in rows]) for name in names})
+
+
+def strings(values: Sequence[Any]) -> pa.Array:
+    """Values as large_string if a text is among them, else as string: others are in JSON."""
+    kind = pa.large_string() if any(isinstance(v, str) for v in values) else pa.string()
+    filled = (None if isinstance(v, float) and v != v else v for v in values)  # no NaN
+    texts = [v if isinstance(v, str | None) else json.dumps(v, default=str) for v in filled]
+    return pa.array(texts, kind)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,24 +112,20 @@ class Csv(Rows):
             yield dict(itertools.zip_longest(header, row, fillvalue=""))
 
 
+@dataclass(frozen=True, kw_only=True)
 class Json(Rows):
-    """Objects or strings, one a line or in an array, or an object of columns."""
+    """Objects or strings, one a line; in a document they are in an array, or are its columns."""
+
+    is_document: bool
 
     def rows(self, doubts: Counter[str], progress: Progress) -> Iterator[Mapping[str, Any]]:
         """The objects, and strings in a column without a name."""
         lines = self.text.lines(progress)
-        filled = filter(None, map(str.strip, self.text.lines()))
-        head = list(itertools.islice(filled, 2))
-        if not head:  # it was emptied after its encoding was found
-            raise text_files.no_text(self.text.name)
-        first, *others = head
-        numbered: Iterable[tuple[int, Any]]
-        if not others or first[0] == "[" or (first[0] == "{" and first[-1] != "}"):
-            kind, numbered = "Value", enumerate(self._document("".join(lines)), 1)
-        else:
-            values = enumerate(lines, 1)
-            kind, numbered = "Line", ((n, self._value(v, n)) for n, v in values if v.strip())
-        for n, value in numbered:
+        kind = "Value" if self.is_document else "Line"
+        values = ((n, self._value(line, n)) for n, line in enumerate(lines, 1) if line.strip())
+        if self.is_document:
+            values = ((n, value) for n, value in enumerate(self._document("".join(lines)), 1))
+        for n, value in values:
             place = f"{kind} {n:,} of {quote(self.text.name)}"
             row = {"": value} if isinstance(value, str) else value
             if not isinstance(row, dict):
@@ -182,36 +182,33 @@ class Parquet:
         size = text_files.check_file(self.path).st_size
         n_bytes_read = n_rows = 0
         try:
-            schema = pq.read_schema(self.path)
-            texts = [field.name for field in schema if is_text(field.type)]
+            footer = pq.read_metadata(self.path)
+            leaves = text_leaves(footer, self.name)
+            groups = list(map(footer.row_group, range(footer.num_row_groups)))
+            text_files.check_size(sum(group.total_byte_size for group in groups), size, self.name)
+            columns = (group.column(leaf) for group in groups for leaf in leaves.values())
+            n_packed = sum(column.total_uncompressed_size for column in columns)
+            row_bytes = n_packed // max(1, footer.num_rows)
+            self._check_length(row_bytes)
+            n_at_once = min(BATCH_ROWS, max(1, BATCH_CHARACTERS // max(1, row_bytes)))
+            schema = footer.schema.to_arrow_schema()
             scalars = [field.name for field in schema if any(is_a(field.type) for is_a in SCALARS)]
-            known = {*texts, *scalars}
-            names = [name for name in schema.names if name in known]
+            names = [name for name in schema.names if name in {*leaves, *scalars}]
             check_width(len(names))
-            options = {"page_checksum_verification": True, "pre_buffer": False}
-            with pq.ParquetFile(self.path, read_dictionary=texts, **options) as file:
-                footer = file.metadata
-                groups = list(map(footer.row_group, range(file.num_row_groups)))
-                n_packed = sum(group.total_byte_size for group in groups)
-                text_files.check_size(n_packed, size, self.name)
-                paths = [footer.schema.column(leaf).path for leaf in range(footer.num_columns)]
-                leaves = [leaf for leaf, path in enumerate(paths) if path in texts]
-                columns = (group.column(leaf) for group in groups for leaf in leaves)
-                row_bytes = sum(c.total_uncompressed_size for c in columns) // max(
-                    1, footer.num_rows
-                )
-                self._check_length(row_bytes)
-                n_at_once = min(BATCH_ROWS, max(1, BATCH_CHARACTERS // max(1, row_bytes)))
+            if not names:  # the reader would make as many rows as the footer claims
+                return
+            options: dict[str, Any] = {"page_checksum_verification": True, "pre_buffer": False}
+            with pq.ParquetFile(self.path, read_dictionary=list(leaves), **options) as file:
                 for batch in file.iter_batches(n_at_once, columns=names):
-                    self._check_length(max(map(longest, batch.columns), default=0))
                     # A text that repeats is stored once, so that a small file may hold any number.
-                    n_unpacked = sum(map(n_bytes, batch.columns))
+                    lengths = byte_lengths(batch.columns)
+                    self._check_length(pc.max(lengths).as_py() or 0)
+                    n_unpacked = (pc.sum(lengths).as_py() or 0) + 8 * len(batch) * len(names)
                     n_bytes_read += n_unpacked
                     text_files.check_size(n_bytes_read, size, self.name)
                     n_rows += len(batch)
                     progress(n_rows, footer.num_rows, "rows")
-                    n_parts = max(1, n_unpacked // BATCH_CHARACTERS)
-                    step = max(1, len(batch) // n_parts)
+                    step = max(1, len(batch) // max(1, n_unpacked // BATCH_CHARACTERS))
                     for start in range(0, len(batch), step):
                         yield _unpacked(batch.slice(start, step), names)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -227,25 +224,33 @@ class Parquet:
             raise CorpusError(reason, "Break them up.")
 
 
+def text_leaves(footer: pq.FileMetaData, name: str) -> dict[str, int]:
+    """The columns that hold text, and the number that the footer of a Parquet file gives each.
+
+    Raises CorpusError where it has too many row groups, ArrowException where it is damaged.
+    """
+    n = footer.num_row_groups
+    if n > MOST_ROW_GROUPS:
+        reason = f"{quote(name)} has {n:,} row groups, and at most {MOST_ROW_GROUPS:,} are read."
+        raise CorpusError(reason, "Write it again with larger ones, or choose another file.")
+    if footer.num_rows != sum(footer.row_group(number).num_rows for number in range(n)):
+        raise pa.ArrowInvalid("The rows of its row groups are not those of the file.")
+    texts = {field.name for field in footer.schema.to_arrow_schema() if is_text(field.type)}
+    paths = [footer.schema.column(leaf).path for leaf in range(footer.num_columns)]
+    return {path: leaf for leaf, path in enumerate(paths) if path in texts}
+
+
 def is_text(kind: pa.DataType) -> bool:
     """True if a column of this type may hold texts."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return kind in (pa.string(), pa.large_string(), pa.string_view())
 
 
-def n_bytes(values: pa.Array) -> int:
-    """Size of values, where those that are stored once count as often as they occur."""
-    if not pa.types.is_dictionary(values.type):
-        return int(values.nbytes)
-    lengths = pc.binary_length(values.dictionary).take(values.indices)
-    return int(pc.sum(lengths).as_py() or 0) + 8 * len(values)
-
-
-def longest(values: pa.Array) -> int:
-    """Bytes of the longest of the texts that are stored once; 0 for other values."""
-    if not pa.types.is_dictionary(values.type):
-        return 0
-    return pc.max(pc.binary_length(values.dictionary)).as_py() or 0
+def byte_lengths(columns: Iterable[pa.Array]) -> pa.ChunkedArray:
+    """Bytes of each of the texts in some columns, where equal ones are stored once."""
+    texts = (values for values in columns if pa.types.is_dictionary(values.type))
+    lengths = [pc.binary_length(values.dictionary).take(values.indices) for values in texts]
+    return pa.chunked_array(lengths, pa.int32())
 
 
 def _unpacked(batch: pa.RecordBatch, names: list[str]) -> pa.Table:
@@ -272,16 +277,19 @@ def open_table(
             raise SettingError(f"{quote(name)} has no encoding to set.", "Leave encoding out.")
         return Parquet(path, name)
     text = text_files.open_text(path, name, encoding, progress)
-    if "json" in suffix:
-        return Json(text=text)
     if suffix == ".txt":
         head = [line.rstrip("\r\n") for line in itertools.islice(text.lines(), HEAD_LINES)]
         is_joined = how == "paragraphs" or (how != "lines" and sentences.is_wrapped(head))
         return Rows(text=text, segmentation="paragraphs" if is_joined else "lines")
-    sample = list(itertools.islice(filter(str.strip, text.lines()), SAMPLE_LINES))
+    n_lines = SAMPLE_LINES if suffix in (".csv", ".tsv") else 2
+    sample = [*itertools.islice(filter(str.strip, text.lines()), n_lines)]
     if not sample:  # it was emptied after its encoding was found
         raise text_files.no_text(name)
-    return Csv(text=text, layout=find_layout(sample, "\t" if suffix == ".tsv" else ""))
+    if n_lines > 2:
+        return Csv(text=text, layout=find_layout(sample, "\t" if suffix == ".tsv" else ""))
+    first = sample[0].strip()
+    is_cut = first[0] == "[" or (first[0] == "{" and first[-1] != "}")
+    return Json(text=text, is_document=is_cut or len(sample) == 1)
 
 
 def suffix_of(name: str) -> str:

@@ -148,7 +148,7 @@ def test_texts_in_memory_keep_order_index_and_white_space(source: object, index:
         (None, {}, "single value, of type NoneType"),
         ({"a": {"text": ["b"]}}, {}, "single value, of type dict"),
         ({"a": ["b"], "c": ["d", "e"]}, {}, "different lengths"),
-        (datasets.DatasetDict({"a": DATASET, "b": DATASET}), {}, "Set split to “a” or “b”"),
+        (datasets.DatasetDict({"a": DATASET, "b": DATASET}), {}, "Choose “a”, “b” as split"),
         (datasets.Dataset.from_dict({"tokens": [["a", "b"]]}), {}, "“tokens”"),
         (["a", 3], {}, "Text 1, .*of type int"),
         (["a", "\ud83d"], {}, "Text 1, .*surrogate"),

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from clsviz.errors import CorpusError, SettingError
 from clsviz.experiment import Experiment
 from clsviz.sources import corpora, text_files
-from clsviz.sources.tables import Column, Json, text_columns
-from clsviz.sources.text_files import TextFile
+from clsviz.sources.tables import Column, open_table, text_columns
 
 from .conftest import Read, texts
 
@@ -85,7 +84,7 @@ def test_json_written_by_python_comes_back(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "python.jsonl"
     path.write_text("\n".join(map(json.dumps, [*rows, {"a": "end"}])))
-    batches = Json(text=TextFile(path, path.name, "utf-8")).batches(Counter())
+    batches = open_table(path, path.name).batches(Counter())
     read, expected = (
         [{key: str(value) for key, value in row.items() if value is not None} for row in some]
         for some in ((row for batch in batches for row in batch.to_pylist()), rows)
