@@ -34,14 +34,6 @@ td, th { padding: 0.2rem 0.6rem; text-align: left; border-bottom: 1px solid #e3e
 dt { font-weight: 600; }
 """
 
-DRAW: Final = """
-const figures = document.querySelectorAll(".figure");
-figures.forEach(place => {
-  const { figure, config } = JSON.parse(place.nextElementSibling.textContent);
-  Plotly.newPlot(place, { ...figure, config });
-});
-"""
-
 
 def page(
     title: str, answers: Sequence[Result | tuple[str, ClsvizError]], about: dict[str, str]
@@ -58,7 +50,7 @@ def page(
             *sections,
             f"<section><h2>How it was measured</h2><dl>{''.join(rows)}</dl>",
             f"<h2>How to cite</h2><pre>{_safe(provenance.CITATION)}</pre></section>\n</main>",
-            f"<script>{image.script()}</script>\n<script>{DRAW}</script>\n</html>\n",
+            f"{image.scripts()}\n</html>\n",
         ]
     )
 
@@ -69,10 +61,8 @@ def _section(result: Result) -> str:
     lines.append(f'<p class="verdict">{_safe(result.verdict)}</p>')
     lines += [f"<p>→ {_safe(result.advice)}</p>"] * bool(result.advice)
     lines.append(f'<p class="quiet">{_safe(result.numbers)}</p>')
-    name = _safe(f"{result.question} {result.verdict}")
     few = replace(result, table=result.table.head(MOST_POINTS))
-    lines.append(f'<div class="figure" role="figure" aria-label="{name}"></div>')
-    lines.append(f'<script type="application/json">{image.values(few.plot())}</script>')
+    lines.append(image.element(few.plot(), f"{result.question} {result.verdict}"))
     n = len(result.table)
     caveats = list(result.caveats)
     if n > MOST_POINTS:

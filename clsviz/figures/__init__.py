@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Final
 
-from clsviz.figures import bars, lines, models, pieces, scatter, steps
+from clsviz.figures import fifths, lines, models, pieces, scatter, steps
 from clsviz.figures.style import Figure
 from clsviz.results.result import Result
 
 DRAW: Final[dict[str, Callable[[Result], Figure]]] = {
     "norms": scatter.norms,
     "probes": lines.probes,
-    "search": bars.search,
+    "search": fifths.search,
     "models": models.models,
     "pieces": pieces.pieces,
     "typed": steps.growth,

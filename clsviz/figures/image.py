@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -29,8 +29,22 @@ POINTS: Final = 72 / DOTS
 LEFT, RIGHT, BOTTOM, TOP = 85, 15, 67, 14
 """Pixels around the plots."""
 
-SYMBOLS: Final = {"circle": "o", "star": "*", "diamond": "D", "square": "s"}
+SYMBOLS: Final = {"circle": ("o", 1), "star": ("*", 2), "diamond": ("D", 1), "square": ("s", 1)}
+"""Matplotlib's symbols, and the area that makes each as large as Plotly's."""
+
 DASHES: Final = {"solid": "-", "dot": ":", "dash": "--"}
+
+CONFIG: Final = {
+    "displaylogo": False,
+    "responsive": True,
+    "modeBarButtonsToRemove": ["sendChartToCloud"],
+}
+
+DRAW: Final = """
+for (const place of document.querySelectorAll(".figure")) {
+  Plotly.newPlot(place, JSON.parse(place.nextElementSibling.textContent));
+}
+"""
 
 
 def save(figure: style.Figure, path: Path) -> None:
@@ -42,34 +56,31 @@ def save(figure: style.Figure, path: Path) -> None:
         file.write(content)
 
 
-def script() -> str:
-    """Plotly's script, as it stands inside a page."""
-    text = (files("clsviz") / "ui" / "plotly" / "plotly.min.js").read_text("utf-8")
-    return text.replace("</script", r"<\/script")
-
-
-def values(figure: style.Figure) -> str:
-    """A figure and its configuration as JSON, as it stands inside a page."""
-    hidden = ["sendChartToCloud"]
-    config = {"displaylogo": False, "responsive": True, "modeBarButtonsToRemove": hidden}
-    content = f'{{"figure": {figure.to_json()}, "config": {json.dumps(config)}}}'
-    return content.replace("<", "\\u003c")
-
-
 def page(figure: style.Figure) -> str:
     """A figure as a page with all that it needs."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <meta charset="utf-8">
 <title>clsviz</title>
-<style>body {{ margin: 0 }} #figure {{ height: 100vh }}</style>
-<div id="figure" role="figure"></div>
-<script>{script()}</script>
-<script>
-(({{ figure, config }}) => Plotly.newPlot("figure", {{ ...figure, config }}))({values(figure)})
-</script>
+<style>body {{ margin: 0 }} .figure {{ height: 100vh }}</style>
+{element(figure)}
+{scripts()}
 </html>
 """
+
+
+def element(figure: style.Figure, name: str = "") -> str:
+    """A figure inside a page with `scripts`. name: the picture in words."""
+    content = f'{figure.to_json()[:-1]}, "config": {json.dumps(CONFIG)}}}'.replace("<", "\\u003c")
+    return f"""<div class="figure" role="figure" aria-label="{html.escape(name)}"></div>
+<script type="application/json">{content}</script>"""
+
+
+def scripts() -> str:
+    """Plotly, and a script that draws the figures of its page."""
+    plotly = (files("clsviz") / "ui" / "plotly" / "plotly.min.js").read_text("utf-8")
+    safe = plotly.replace("</script", r"<\/script")
+    return f"<script>{safe}</script>\n<script>{DRAW}</script>"
 
 
 def render(figure: style.Figure, kind: str = "png") -> bytes:
@@ -85,29 +96,27 @@ def render(figure: style.Figure, kind: str = "png") -> bytes:
 def translate(figure: style.Figure, width: int = WIDTH, height: int = HEIGHT) -> "Image":
     """The figure as one of matplotlib, of so many pixels: traces of `MARKS`, and annotations."""
     from matplotlib.figure import Figure as Image
-    from matplotlib.transforms import blended_transform_factory
 
     image = Image(figsize=(width / DOTS, height / DOTS), dpi=DOTS, facecolor=style.BACKGROUND)
     layout = figure.layout.to_plotly_json()
     plots: dict[tuple[str, str], Axes] = {}
-    for order, trace in enumerate(figure.data, start=3):
-        values = trace.to_plotly_json()
-        names = values.get("xaxis", "x"), values.get("yaxis", "y")
-        plot = plots[names] = plots.get(names) or _plot(image, layout, names)
-        MARKS[values["type"]](plot, values, layout.get("bargap", 0), order)
+
+    def plot_of(part: dict[str, Any], key: str) -> "Axes":
+        x, y = (part.get(f"{side}{key}", side).removesuffix(" domain") for side in "xy")
+        plots[x, y] = plots.get((x, y)) or _plot(image, layout, x, y)
+        return plots[x, y]
+
+    for trace in (trace.to_plotly_json() for trace in figure.data):
+        MARKS[trace["type"]](plot_of(trace, "axis"), trace)
     for annotation in layout.get("annotations", []):
-        refs = [annotation.get(f"{side}ref", side) for side in "xy"]
-        names = refs[0].removesuffix(" domain"), refs[1].removesuffix(" domain")
-        plot = plots[names] = plots.get(names) or _plot(image, layout, names)
-        shares = [plot.transAxes if " " in ref else plot.transData for ref in refs]
-        _write(plot, annotation, xycoords=blended_transform_factory(*shares))
+        _write(plot_of(annotation, "ref"), annotation)
     return image
 
 
-def _plot(image: "Image", layout: dict[str, Any], names: tuple[str, str]) -> "Axes":
-    """A plot with its axes. names: of both; letters stand at axes of the same number alone."""
-    looks = [layout.get(f"{name[0]}axis{name[1:]}", {}) for name in names]
+def _plot(image: "Image", layout: dict[str, Any], x: str, y: str) -> "Axes":
+    """A plot with axes of these names; letters stand at axes of the same number alone."""
     (width, height), right = image.get_size_inches() * DOTS, layout["margin"]["r"]
+    looks = [layout.get(f"{name[0]}axis{name[1:]}", {}) for name in (x, y)]
     around = np.array([[LEFT, width - max(right, RIGHT)], [BOTTOM, height - TOP]])
     around /= np.array([[width], [height]])
     domains = np.array([look.get("domain", [0, 1]) for look in looks])
@@ -115,92 +124,90 @@ def _plot(image: "Image", layout: dict[str, Any], names: tuple[str, str]) -> "Ax
     plot = image.add_axes((x0, y0, x1 - x0, y1 - y0), facecolor="none")
     plot.spines[:].set_visible(False)
     plot.set_axisbelow(True)
-    is_named = names[0][1:] == names[1][1:]
-    _axis(plot, "x", looks[0], is_named)
-    _axis(plot, "y", looks[1], is_named)
+    has_letters = x[1:] == y[1:]
+    plot.tick_params(colors=style.TEXT, length=0, labelsize=10)
+    plot.tick_params(labelbottom=has_letters, labelleft=has_letters)
+    for side, axis, look in zip("xy", (plot.xaxis, plot.yaxis), looks, strict=True):
+        ends = look.get("autorangeoptions")
+        if span := look.get("range") or (ends and [ends["minallowed"], ends["maxallowed"]]):
+            plot.set(**{f"{side}lim": span})
+        axis.set_visible(look.get("visible", True))
+        if has_letters:
+            axis.set_label_text(
+                look.get("title", {}).get("text", ""), color=style.TEXT, fontsize=11
+            )
+        if look.get("showgrid"):
+            axis.grid(color=look["gridcolor"], linewidth=0.8)
+        if "tickvals" in look:
+            axis.set_ticks(look["tickvals"], look["ticktext"])
+        elif look.get("tickformat", "").endswith("%"):
+            axis.set_major_formatter(lambda share, _: f"{100 * share:.3g}%")
     return plot
 
 
-def _axis(plot: "Axes", side: Literal["x", "y"], look: dict[str, Any], is_named: bool) -> None:
-    """Ends, title, ticks and grid of an axis; is_named: with letters at its ticks."""
-    axis = getattr(plot, f"{side}axis")
-    ends = look.get("autorangeoptions", {})
-    span = look.get("range") or [ends[end] for end in ("minallowed", "maxallowed") if end in ends]
-    if span:
-        getattr(plot, f"set_{side}lim")(*span)
-    labels = {"x": "labelbottom", "y": "labelleft"}
-    plot.tick_params(side, colors=style.TEXT, length=0, labelsize=10, **{labels[side]: is_named})
-    axis.set_visible(look.get("visible", True))
-    if is_named:
-        axis.set_label_text(look.get("title", {}).get("text", ""), color=style.TEXT, fontsize=11)
-    if look.get("showgrid"):
-        axis.grid(color=look["gridcolor"], linewidth=0.8)
-    if "tickvals" in look:
-        axis.set_ticks(look["tickvals"], look["ticktext"])
-    elif look.get("tickformat", "").endswith("%"):
-        axis.set_major_formatter(lambda share, _: f"{100 * share:.3g}%")
-
-
-def _scatter(plot: "Axes", trace: dict[str, Any], _: float, order: int) -> None:
+def _scatter(plot: "Axes", trace: dict[str, Any]) -> None:
     x, y, line, marker = trace["x"], trace["y"], trace.get("line", {}), trace.get("marker", {})
-    opacity = trace.get("opacity", 1)
     if "fill" in trace:
-        plot.fill(x, y, color=trace["fillcolor"], alpha=opacity, linewidth=0, zorder=2)
+        plot.fill(x, y, color=trace["fillcolor"], alpha=trace["opacity"], linewidth=0, zorder=1)
     elif "lines" in trace["mode"]:
         dash, width = DASHES[line.get("dash", "solid")], line["width"] * POINTS
-        plot.plot(x, y, color=line["color"], linestyle=dash, linewidth=width, zorder=order)
+        plot.plot(x, y, color=line["color"], linestyle=dash, linewidth=width, zorder=2)
     if "markers" in trace["mode"]:
         edge = marker.get("line", {})
+        symbol, area = SYMBOLS[marker.get("symbol", "circle")]
         plot.scatter(
             x,
             y,
-            s=(marker["size"] * POINTS) ** 2,
+            s=area * (marker["size"] * POINTS) ** 2,
             c=marker["color"],
-            marker=SYMBOLS[marker.get("symbol", "circle")],
+            marker=symbol,
             alpha=marker.get("opacity", 1),
             edgecolors=edge.get("color", "none"),
             linewidths=edge.get("width", 0) * POINTS,
             rasterized=len(x) > 1000,
-            zorder=order,
+            zorder=2,
         )
 
 
-def _bar(plot: "Axes", trace: dict[str, Any], gap: float, order: int) -> None:
-    is_flat = trace.get("orientation") == "h"
-    places, sizes = (trace["y"], trace["x"]) if is_flat else (trace["x"], trace["y"])
-    is_named = isinstance(places[0], str) or len(places) < 2
-    width = (1 - gap) * (1.0 if is_named else float(abs(places[1] - places[0])))
-    marker = trace["marker"]
-    look = {"color": marker["color"], "alpha": marker.get("opacity", 1), "zorder": order}
-    (plot.barh if is_flat else plot.bar)(places, sizes, width, **look)
+def _bar(plot: "Axes", trace: dict[str, Any]) -> None:
+    x, y, width, marker = trace["x"], trace["y"], trace["width"], trace["marker"]
+    look = {"color": marker["color"], "alpha": marker.get("opacity", 1), "zorder": 2}
+    if trace.get("orientation") == "h":
+        plot.barh(y, x, width, **look)
+    else:
+        plot.bar(x, y, width, **look)
 
 
-def _heatmap(plot: "Axes", trace: dict[str, Any], _: float, __: int) -> None:
+def _heatmap(plot: "Axes", trace: dict[str, Any]) -> None:
     from matplotlib.colors import LinearSegmentedColormap
 
     colours = LinearSegmentedColormap.from_list("", [tuple(stop) for stop in trace["colorscale"]])
-    look: dict[str, Any] = {"cmap": colours, "shading": "nearest", "rasterized": True, "zorder": 2}
+    look: dict[str, Any] = {"cmap": colours, "shading": "nearest", "rasterized": True, "zorder": 1}
     plot.pcolormesh(trace["x"], trace["y"], np.ma.masked_invalid(trace["z"]), **look)
 
 
-MARKS: Final[dict[str, Callable[["Axes", dict[str, Any], float, int], None]]] = {
+MARKS: Final[dict[str, Callable[["Axes", dict[str, Any]], None]]] = {
     "scatter": _scatter,
     "scattergl": _scatter,
     "bar": _bar,
     "heatmap": _heatmap,
 }
-"""Draw a trace in a plot, with this gap between bars, and above what has a lower order."""
+"""Draw a trace in a plot: areas and cells at the bottom, else in the order of the figure."""
 
 
-def _write(plot: "Axes", annotation: dict[str, Any], xycoords: Any) -> None:
-    """Write an annotation, whose place is in these coordinates."""
+def _write(plot: "Axes", annotation: dict[str, Any]) -> None:
+    """Write an annotation, whose place is in data, or in shares of the plot."""
     text = html.unescape(re.sub(r"<[^>]*>", "", annotation["text"].replace("<br>", "\n")))
     font, vertical = annotation["font"], annotation.get("yanchor", "middle")
+    x, y = (
+        "axes fraction" if "domain" in annotation.get(ref, "") else "data"
+        for ref in ("xref", "yref")
+    )
     plot.annotate(
         text,
         (annotation["x"], annotation["y"]),
         (annotation.get("xshift", 0) * POINTS, annotation.get("yshift", 0) * POINTS),
-        xycoords=xycoords,
+        xycoords=(x, y),
         textcoords="offset points",
         ha=annotation.get("xanchor", "center"),
         va="center" if vertical == "middle" else vertical,

@@ -17,6 +17,7 @@ TOP, ABOVE, BELOW = 0.95, 0.4, 0.3
 
 PANELS: Final = {
     "recall_at_10": ("Right text<br>among ten", "percent"),
+    "chunk_recall_at_1": ("Finds pieces of<br>{size} sentences", "percent"),
     "last_probe_error": ("Probe misses<br>by ({unit})", "{unit}"),
     "r_squared": ("R² of<br>the norm", "percent"),
 }
@@ -33,7 +34,7 @@ def models(result: Result) -> Figure:
     if table["corpus"].nunique() > 1:
         corpora = map(style.escape, map(str, table["corpus"]))
         names = [" · ".join(pair) for pair in zip(names, corpora, strict=True)]
-    unit = str(table["unit"].iloc[0])
+    words = {"unit": table["unit"].iloc[0], "size": f"{table['chunk_sentences'].iloc[0]:.0f}"}
     columns = [column for column in PANELS if table[column].notna().any()]
     width = (1 + GAP) / max(len(columns), 1)
     data: list[Trace] = []
@@ -45,7 +46,7 @@ def models(result: Result) -> Figure:
     for place, column in enumerate(columns):
         number = str(place + 1) if place else ""
         x, y = f"x{number}", f"y{number}"
-        title, form = (text.format(unit=unit) for text in PANELS[column])
+        title, form = (text.format(**words) for text in PANELS[column])
         numbers = table[[column, f"{column}_low", f"{column}_high"]].to_numpy(np.float64)
         high = float(np.nanmax(numbers[:, [0, 2]]))
         axes[f"xaxis{number}"] = style.axis(

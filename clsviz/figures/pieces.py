@@ -6,25 +6,24 @@ from typing import Final
 import numpy as np
 
 from clsviz.figures import style
-from clsviz.figures.style import Figure, Label, Trace
-from clsviz.results.numbers import percent
+from clsviz.figures.style import Figure, Trace
+from clsviz.results.numbers import percent, points
 from clsviz.results.result import Result
 
 TICKS: Final = (5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000)
-
-ROOM: Final = 92
-"""Pixels at the right that labels take."""
 
 
 def pieces(result: Result) -> Figure:
     """The figure of a result of `results.pieces`.
 
-    It draws the table, and of the picture advised, tokens or None, and own, the way asked about.
+    It draws the table, and of the picture advised, tokens or None; own, the way asked about;
+    judged, for each size recall, what cutting adds and its interval; and uncut, recall of texts
+    that are not cut.
     """
     table, advised = result.table, result.picture["advised"]
     table = table.assign(x=np.log10(table["tokens"].clip(lower=1)))
     xs, ys = style.ends(table["x"].to_numpy(), room=0.05), [0.0, 1.05]
-    data, labels, notes = list[Trace](), list[Label](), []
+    data, labels, notes = list[Trace](), list[Trace](), []
     if advised and math.log10(advised) < table["x"].max():
         at, dots = math.log10(advised), {"color": style.SUMMARY, "width": 1, "dash": "dot"}
         data.append(style.trace("advised", [at, at], ys, line=dots))
@@ -39,12 +38,28 @@ def pieces(result: Result) -> Figure:
             f"{percent(row.recall_at_1)} ({percent(row.low)} to {percent(row.high)})</b>"
             for row in rows.itertuples()
         ]
-        look: Trace = {"line": {"color": colour, "width": 2}, "mode": "lines+markers"}
         data += [
             style.area(way, x, rows["low"], rows["high"], colour, 0.15),
-            style.trace(way, x, share, texts, **look, marker={"color": colour, "size": 7}),
+            style.trace(way, x, share, texts, **_look(colour)),
         ]
-        labels.append(Label(way, colour, x[-1], share[-1]))
+        labels.append(style.label(way, colour, x[-1], share[-1]))
+    if judged := result.picture["judged"]:
+        uncut, colour = result.picture["uncut"], style.OTHER
+        x = table["x"].unique()[: len(judged)]
+        texts = [
+            f"right texts among ten: <b>{percent(recall)}</b>,<br>{points(by)} "
+            f"({points(low)} to {points(high)}) beside those of texts that are not cut"
+            for recall, by, low, high in judged
+        ]
+        recalls = [recall for recall, *_ in judged]
+        dots = {"color": colour, "width": 1, "dash": "dot"}
+        data += [
+            style.trace("texts that are not cut", xs, [uncut, uncut], line=dots),
+            style.trace("right texts", x, recalls, texts, **_look(colour)),
+        ]
+        labels.append(style.label("right texts", colour, x[-1], recalls[-1]))
+        corner = {"x": xs[0], "y": uncut, "xanchor": "left", "yanchor": "bottom"}
+        notes.append(style.note("right texts, not cut", colour, **corner))
     ticks = [tick for tick in TICKS if xs[0] <= math.log10(tick) <= xs[1]]
     return style.figure(
         data,
@@ -62,7 +77,12 @@ def pieces(result: Result) -> Figure:
             tickformat=".0%",
             showgrid=True,
         ),
-        annotations=[*style.annotations(labels, xs, ys), *notes],
+        annotations=[*style.spread(labels, xs, ys), *notes],
         dragmode=False,
-        margin={"l": 8, "r": ROOM, "t": 8, "b": 8},
+        margin=style.LABEL_MARGIN,
     )
+
+
+def _look(colour: str) -> Trace:
+    marker = {"color": colour, "size": 7}
+    return {"line": {"color": colour, "width": 2}, "mode": "lines+markers", "marker": marker}

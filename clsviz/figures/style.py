@@ -5,7 +5,6 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -56,10 +55,11 @@ LONGEST_LABEL, LINE_LENGTH = 160, 44
 """Letters of a sentence in a hover label, and of a line of it."""
 
 LABEL_SIZE: Final = 13
+LABEL_MARGIN: Final = {"l": 8, "r": 106, "t": 8, "b": 8}
+"""Around a plot whose lines have their names at the right."""
+
 PLOT_WIDTH, PLOT_HEIGHT = 300, 330
 """Pixels of the plot on a phone, where labels collide first."""
-
-LINE_HEIGHT: Final = 1.5 * LABEL_SIZE
 
 _LINES = re.compile(rf"(.{{1,{LINE_LENGTH}}})(?:\s|$)|(.{{{LINE_LENGTH}}})")
 
@@ -129,6 +129,7 @@ def axis(title: str = "", span: Sequence[float] = (), **changes: Any) -> dict[st
         "showgrid": False,
         "zeroline": False,
         "ticks": "",
+        "ticklabelstandoff": 4,
         "automargin": True,
         "tickfont": {"color": TEXT},
     }
@@ -144,8 +145,9 @@ def ends(values: NDArray[Any], *others: float, room: float = 0.04) -> list[float
     if not len(known):
         return [0.0, 1.0]
     centre = float(known.mean())
-    low = min(float(known.min()), centre - 1e-5 * max(abs(centre), 1e-9))
-    high = max(float(known.max()), centre + 1e-5 * max(abs(centre), 1e-9))
+    least = 1e-5 * max(abs(centre), 1e-9)
+    low = min(float(known.min()), centre - least)
+    high = max(float(known.max()), centre + least)
     return [low - room * (high - low), high + room * (high - low)]
 
 
@@ -176,74 +178,48 @@ def area(
     return trace(name, *around, **look, line={"width": 0})
 
 
-def note(text: str, colour: str = TEXT, weight: str = "normal", **place: Any) -> dict[str, Any]:
+def bars(x: Values, y: Values, texts: Values, label: str = "%{hovertext}", **look: Any) -> Trace:
+    """Bars, by Plotly's names; label: under the pointer, a template of Plotly."""
+    hover = {"hovertext": texts, "hovertemplate": f"{label}<extra></extra>"}
+    return {"type": "bar", "x": x, "y": y, **hover, **look}
+
+
+def note(text: str, colour: str = TEXT, weight: str = "normal", **place: Any) -> Trace:
     """A text in the picture, without an arrow."""
     font = {"color": colour, "weight": weight}
     return {"text": text, "showarrow": False, "font": font, **place}
 
 
-def corner(
-    text: str, colour: str = TEXT, *, is_left: bool, is_top: bool, **place: Any
-) -> dict[str, Any]:
+def corner(text: str, colour: str = TEXT, *, is_left: bool, is_top: bool, **place: Any) -> Trace:
     """A text in a corner of the plot."""
-    return note(
-        text,
-        colour,
-        xref="x domain",
-        yref="y domain",
-        x=0.01 if is_left else 0.99,
-        y=0.99 if is_top else 0.01,
-        xanchor="left" if is_left else "right",
-        yanchor="top" if is_top else "bottom",
-        bgcolor=f"{BACKGROUND}c0",
-        **place,
-    )
+    place |= {"xref": "x domain", "x": 0.01 if is_left else 0.99}
+    place |= {"yref": "y domain", "y": 0.99 if is_top else 0.01}
+    place |= {"xanchor": "left" if is_left else "right", "yanchor": "top" if is_top else "bottom"}
+    return note(text, colour, bgcolor=f"{BACKGROUND}c0", **place)
 
 
-@dataclass(frozen=True)
-class Label:
-    """A name next to a thing, whose end lies at x and y, in data; is_right: the text ends there."""
-
-    text: str
-    colour: str
-    x: float
-    y: float
-    is_right: bool = False
-
-    @property
-    def width(self) -> float:
-        """The width of the text in pixels, about."""
-        return 0.6 * LABEL_SIZE * len(self.text)
+def label(text: str, colour: str, x: float, y: float, *, is_right: bool = False) -> Trace:
+    """The name of a thing, next to its end at x and y, in data; is_right: the text ends there."""
+    side = {"xanchor": "right", "xshift": -10} if is_right else {"xanchor": "left", "xshift": 10}
+    ground = {"bgcolor": f"{BACKGROUND}c0", "borderpad": 1}
+    return note(escape(text), colour, "bold", x=x, y=y, **side, **ground)
 
 
-def annotations(
-    labels: Iterable[Label], xs: Sequence[float], ys: Sequence[float], opacity: str = "c0"
-) -> list[dict[str, Any]]:
-    """Labels as annotations, moved up so that none lies over one before it, on a phone too.
+def spread(labels: Iterable[Trace], xs: Sequence[float], ys: Sequence[float]) -> list[Trace]:
+    """Labels, moved up so that none lies over one before it, on a phone too.
 
-    xs, ys: the ends of the axes. opacity: of the ground behind a label, as two digits of a colour.
+    xs, ys: the ends of the axes.
     """
     boxes: list[tuple[float, float, float]] = []
     placed = []
-    for label in sorted(labels, key=lambda label: label.y):
-        x = PLOT_WIDTH * (label.x - xs[0]) / (xs[1] - xs[0]) - label.width * label.is_right
-        y = start = PLOT_HEIGHT * (label.y - ys[0]) / (ys[1] - ys[0])
-        for start_x, end_x, below in sorted(boxes, key=lambda box: box[2]):
-            if start_x < x + label.width and x < end_x and abs(below - y) < LINE_HEIGHT:
-                y = below + LINE_HEIGHT
-        boxes.append((x, x + label.width, y))
-        placed.append(
-            note(
-                escape(label.text),
-                label.colour,
-                "bold",
-                x=label.x,
-                y=label.y,
-                xanchor="right" if label.is_right else "left",
-                xshift=-10 if label.is_right else 10,
-                yshift=round(y - start),
-                bgcolor=f"{BACKGROUND}{opacity}",
-                borderpad=1,
-            )
-        )
+    for label in sorted(labels, key=lambda label: label["y"]):
+        width = 0.6 * LABEL_SIZE * len(label["text"])
+        x = PLOT_WIDTH * (label["x"] - xs[0]) / (xs[1] - xs[0])
+        x -= width * (label["xanchor"] == "right")
+        y = start = PLOT_HEIGHT * (label["y"] - ys[0]) / (ys[1] - ys[0])
+        for begin, end, below in sorted(boxes, key=lambda box: box[2]):
+            if begin < x + width and x < end and abs(below - y) < 1.5 * LABEL_SIZE:
+                y = below + 1.5 * LABEL_SIZE
+        boxes.append((x, x + width, y))
+        placed.append(label | {"yshift": round(y - start)})
     return placed

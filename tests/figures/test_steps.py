@@ -28,6 +28,10 @@ TABLE = pd.DataFrame(
         "last_probe_error_high": [2.2, np.nan],
         "r_squared_low": np.nan,
         "r_squared_high": np.nan,
+        "chunk_sentences": 3.0,
+        "chunk_recall_at_1": [np.nan, 0.75],
+        "chunk_recall_at_1_low": [np.nan, 0.7],
+        "chunk_recall_at_1_high": [np.nan, 0.8],
     }
 )
 
@@ -72,12 +76,17 @@ def test_the_way_has_a_bar_for_each_weight_and_norm() -> None:
 def test_a_model_has_a_point_with_its_interval_wherever_it_has_a_number(corpora) -> None:
     figure = models(Result("models", "Which?", "A.", TABLE.assign(corpus=corpora)))
     points = [(one.xaxis, one.x[0], one.y[0]) for one in figure.data if one.mode == "markers"]
-    assert points == [("x", 0.95, 0), ("x", 0.91, 1), ("x2", 2.1, 0)]
+    assert points == [("x", 0.95, 0), ("x", 0.91, 1), ("x2", 0.75, 1), ("x3", 2.1, 0)]
     lines = [list(one.x) for one in figure.data if one.mode == "lines"]
-    assert lines == [[0.93, 0.97], [0.89, 0.93], [2.0, 2.2]]
+    assert lines == [[0.93, 0.97], [0.89, 0.93], [0.7, 0.8], [2.0, 2.2]]
     rest = " · d" * (corpora[1] == "d")
     texts = [label.text.removesuffix(" · c") for label in figure.layout.annotations]
-    names = {"A &lt;b&gt;", f"B{rest}", "Probe misses<br>by (tokens)"}
+    names = {
+        "A &lt;b&gt;",
+        f"B{rest}",
+        "Probe misses<br>by (tokens)",
+        "Finds pieces of<br>3 sentences",
+    }
     assert names | {"95%", "91%", "2.1", "undefined"} <= set(texts)
 
 
