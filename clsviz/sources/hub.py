@@ -17,6 +17,9 @@ Kind = Literal["model", "dataset"]
 PATIENCE: Final = 8.0
 """Seconds without a byte after which the Hub counts as stalled."""
 
+MOST_PAGES: Final = 200
+"""Of the list of a repository's files; each has a thousand."""
+
 UNREADABLE: Final[dict[Kind, type[ClsvizError]]] = {"model": ModelError, "dataset": CorpusError}
 
 LOG_IN: Final = "log in where clsviz runs: hf auth login."
@@ -95,7 +98,7 @@ def asking(
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # what matters is raised as well
     disable_progress_bars()
     timeout = dict.fromkeys(("read", "write", "pool"), patience) | {"connect": min(patience, 4.0)}
-    last = time.monotonic()
+    last, n_pages = time.monotonic(), 0
     refused: Any = None
 
     def arrive() -> None:
@@ -111,7 +114,10 @@ def asking(
             raise TimeoutError
 
     def on_response(response: Any) -> None:
-        nonlocal refused
+        nonlocal refused, n_pages
+        n_pages += "next" in response.links
+        if n_pages > MOST_PAGES:
+            raise HubError(f"The list of files of {name} has no end.", "Choose another one.")
         names = (response.headers.get(header, "") for header in FILE_NAMES)
         if response.request.method == "HEAD" and any(map(UNSAFE.search, names)):
             raise HubError(f"{name} would be stored outside the cache.", "Check HF_ENDPOINT.")

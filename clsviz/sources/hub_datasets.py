@@ -197,12 +197,10 @@ def cut_round(
     """The sentences of row groups in random order, and the state after them."""
     doubts = Counter(state.doubts)
     doubts["damaged_groups"] += groups.count(None)
-    readable = [texts for texts in groups if texts is not None]
-    chunks = [chunk for texts in readable for chunk in texts.chunks]
-    lengths = [0 if texts is None else len(texts) for texts in groups]
-    numbers = np.repeat(np.arange(len(groups)) + state.n_groups, lengths)
-    columns = [pa.chunked_array(chunks, pa.large_string()), pa.array(numbers, pa.int32())]
-    table = pa.table(columns, SCHEMA)
+    readable = [(number, texts) for number, texts in enumerate(groups, state.n_groups) if texts]
+    chunks = [chunk for _, texts in readable for chunk in texts.chunks]
+    numbers = pa.array([number for number, texts in readable for _ in texts], pa.int32())
+    table = pa.table([pa.chunked_array(chunks, pa.large_string()), numbers], SCHEMA)
     how = state.segmentation
     texts = table["sentence"].filter(pc.invert(tables.is_blank(table["sentence"])))
     if how == "auto" and len(texts):  # 200 texts from all over the round
@@ -239,10 +237,8 @@ def find_split(
             repository = hub.open_repository(name, "dataset", CONVERSION, limits.patience)
             splits = converted(repository, configuration)
     if not splits:
-        raise CorpusError(
-            f"{name} has no Parquet files, and the Hub has not converted it to Parquet.",
-            "Download the file you want, and choose it as corpus.",
-        )
+        reason = f"{name} has no Parquet files, and the Hub has not converted it to Parquet."
+        raise CorpusError(reason, "Download the file you want, and choose it as corpus.")
     configuration, paths = splits
     split = choose(name, "split", split, list(paths), ["train", "partial-train", *paths])
     how = experiment.segmentation
@@ -250,23 +246,21 @@ def find_split(
     return repository, state or start, paths[split]
 
 
-Splits = tuple[str, dict[str, list[str]]]
+Splits = tuple[str, Mapping[str, list[str]]]
 """A configuration, and the Parquet files of each of its splits."""
 
 
 def converted(repository: hub.Repository, configuration: str) -> Splits | None:
     """The files of a repository that looks as the Hub's conversion does; else None."""
-    configurations: dict[str, dict[str, list[str]]] = {}
-    for path in sorted(repository.sizes):
-        if match := CONVERTED.fullmatch(path):
-            configurations.setdefault(match[1], {}).setdefault(match[2], []).append(path)
-        elif not path.startswith("."):
-            return None
-    if not configurations:
+    paths = [path for path in sorted(repository.sizes) if not path.startswith(".")]
+    matches = list(filter(None, map(CONVERTED.fullmatch, paths)))
+    if not matches or len(matches) < len(paths):
         return None
-    names = list(configurations)
-    configuration = choose(repository.name, "configuration", configuration, names, ["default"])
-    return configuration, configurations[configuration]
+    splits: dict[str, dict[str, list[str]]] = {match[1]: {} for match in matches}
+    for match in matches:
+        splits[match[1]].setdefault(match[2], []).append(match[0])
+    name = choose(repository.name, "configuration", configuration, list(splits), ["default"])
+    return name, splits[name]
 
 
 def declared(

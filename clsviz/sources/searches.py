@@ -120,22 +120,21 @@ def find(
     columns = {name.strip().casefold(): name for name in corpus.table.column_names[::-1]}
     titles = titles or next((columns[name] for name in TITLES if name in columns), "")
     contents = corpus.table["sentence"].to_pylist()
-    kind: Task = "halves"
     counts: dict[str, int] = {}
+    kind: Task = "halves"
+    is_cloze = task == "cloze" or (not task and corpus.reading.segmentation == "paragraphs")
     if has_titles or (titles and not task):
         kind, pairs = "titles", _titled(corpus, titles, contents)
         n_empty = len(contents) - len(pairs)
         counts = {f"Rows without a title, which are left out: {n_empty:,}.": n_empty}
     else:
-        is_cloze = task == "cloze" or (not task and corpus.reading.segmentation == "paragraphs")
         pairs = [] if is_cloze else _halves(contents)
-        is_book = not task and not corpus.reading.column and len(pairs) < FEWEST
-        if is_cloze or is_book:
+        if is_cloze or (not task and not corpus.reading.column and len(pairs) < FEWEST):
             kind, pairs = "cloze", _windows(contents, experiment.seed)
-    columns = {"sentence": pa.array([text for _, text in pairs], pa.large_string())}
-    corpus, n = replace(corpus, table=pa.table(columns)), len(pairs)
-    queries, right = [query for query, _ in pairs], [[place] for place in range(n)]
-    made = of_keys(corpus, range(n), queries, right, experiment, task=kind, counts=counts)
+    texts = pa.array([text for _, text in pairs], pa.large_string())
+    corpus, rows = replace(corpus, table=pa.table({"sentence": texts})), range(len(pairs))
+    queries, right = [query for query, _ in pairs], [[row] for row in rows]
+    made = of_keys(corpus, rows, queries, right, experiment, task=kind, counts=counts)
     return replace(made, titles=titles if kind == "titles" else "")
 
 
@@ -197,22 +196,19 @@ def _judged(corpus: Corpus, path: Path, experiment: Experiment, progress: Progre
     file = tables.open_table(path, path.name, "", progress)
     rows = [row for batch in file.batches(Counter(), progress) for row in batch.to_pylist()]
     queries, cells, texts = ([row.get(name) or "" for row in rows] for name in JUDGED)
-    name, one_text = quote(path.name), "Write the ids of a query as one text, separated by spaces"
-    is_list = [cell[:1] == "[" and cell[-1:] == "]" for cell in cells]
-    if any(is_list):
-        reason = f"ids in row {is_list.index(True) + 1:,} of {name} are lists."
-        raise CorpusError(reason, f"{one_text}.")
+    name, remedy = quote(path.name), "Write the ids of a query as one text, separated by spaces."
+    for row, cell in enumerate(cells, 1):
+        if cell[:1] == "[" and cell[-1:] == "]":
+            raise CorpusError(f"ids in row {row:,} of {name} are lists.", remedy)
     if not any(queries) or not any(cells + texts):
-        reason = f"{name} lacks a column query, or one named ids or text."
-        raise CorpusError(reason, f"{one_text}, not as a list.")
+        raise CorpusError(f"{name} lacks a column query, or one named ids or text.", remedy)
     if not any(cells):
         keys = list(map(fold, corpus.table["sentence"].to_pylist()))
         named = [[fold(text)] for text in texts]
     elif ID in corpus.table.column_names:
         keys = list(map(id_of, corpus.table[ID].to_pylist()))
-        known = set(keys)  # an id may have spaces in it
-        named = [[cell] if id_of(cell) in known else cell.split() for cell in cells]
-        named = [list(map(id_of, some)) for some in named]
+        ids = {*keys}  # one may have spaces in it
+        named = [[id_of(c)] if id_of(c) in ids else list(map(id_of, c.split())) for c in cells]
     else:
         reason = f"{quote(corpus.label)} has no column {quote(ID)}, which {name} names."
         raise CorpusError(reason, "Add one, or name the right texts themselves in a column text.")
@@ -243,14 +239,15 @@ def of_keys(
         places[key].append(place)
         equal[text].append(place)
     merged: dict[str, tuple[str, set[int]]] = {}
+    places.pop("", None)
     for query, some in zip(queries, named, strict=True):
         right = merged.setdefault(fold(query), (query, set()))[1]
-        for place in (place for key in some if key != "" for place in places.get(key, ())):
+        for place in (place for key in some for place in places.get(key, ())):
             right.update(equal[texts[place]])
     if task == "judged" and not any(right for _, right in merged.values()):
         reason = f"None of the texts that {quote(source)} calls right is in {quote(corpus.label)}."
         raise CorpusError(reason, "Compare ids, or texts, of the two files.")
-    n_unknown = len({key for some in named for key in some if key != ""} - places.keys())
+    n_unknown = len({key for some in named for key in some} - {*places, ""})
     n_blank = sum(not fold(query) for query in queries)
     merged.pop("", None)
     n_equal = len(queries) - n_blank - len(merged)
@@ -294,11 +291,8 @@ def _n_texts(experiment: Experiment) -> int:
 def id_of(cell: str | None) -> str:
     """An id to compare: whole numbers are alike however they are written, and long ones exact."""
     text = (cell or "").strip()
-    if NUMBER.fullmatch(text):
-        number = Decimal(text)
-        if number == number.to_integral_value():
-            return f"{number.to_integral_value():f}"
-    return text
+    is_whole = NUMBER.fullmatch(text) and Decimal(text) == Decimal(text).to_integral_value()
+    return f"{Decimal(text).to_integral_value():f}" if is_whole else text
 
 
 def fold(text: str) -> str:
@@ -315,5 +309,6 @@ def corpus_of(corpus: Corpus, what: str, texts: Sequence[str]) -> Corpus:
     """Texts of a corpus as a corpus of their own."""
     table = pa.table({"sentence": pa.array(texts, pa.large_string())})
     reading = replace(corpus.reading, n_texts=len(texts), caveats=())
-    label = f"{what} of {corpus.label}"
-    return Corpus(corpus.name, label, copies.fingerprint(table), table, reading)
+    return Corpus(
+        corpus.name, f"{what} of {corpus.label}", copies.fingerprint(table), table, reading
+    )

@@ -42,7 +42,8 @@ class Standin:
     """Repositories, the log of requests, and the faults in force.
 
     A fault is a pattern of paths and a way to fail: “stall” (no answer), “stall midway” (half of
-    the content), “cut” (half, then the connection ends), or an HTTP status.
+    the content), “cut” (half, then the connection ends), “endless” (one more page each time), or
+    an HTTP status.
     """
 
     def __init__(self) -> None:
@@ -116,6 +117,8 @@ class Handler(BaseHTTPRequestHandler):
         is_broken = how in ("stall midway", "cut") and status < 300
         end = len(content) // 2 if is_broken else len(content)
         self.send_response(status)
+        if how == "endless":
+            headers["Link"] = f'<http://127.0.0.1:{self.hub.port}{self.path}>; rel="next"'
         for name, value in ({"Content-Length": str(len(content))} | headers).items():
             self.send_header(name, value)
         self.end_headers()

@@ -39,6 +39,7 @@ def fetch(hub: Hub, kind: str, name: str = "{}", **options: object) -> object:
         ("dataset", "*.parquet", "401", r"\(401\).* log in"),
         ("dataset", "*/tree/*", "429", r"\(429\)"),
         ("dataset", "*.parquet", "429", r"\(429\)"),
+        ("dataset", "*/tree/*", "endless", "has no end"),
         ("dataset", "*/tree/*", "500", r"\(500\)"),
         ("dataset", "*.parquet", "500", r"\(500\)"),
     ],
