@@ -108,7 +108,7 @@ def show_method(result: Result, weights: Weights, corpus: Corpus, sample: str) -
             numbers = {fact.label: fact.number for fact in result.facts}
             rows = numbers | provenance.method(weights, corpus, sample)
             st.table({"": list(rows), "Value": list(rows.values())})
-            st.code(result.command, language="shell", wrap_lines=True)
+            st.code(sidebar.name_files(result.command), language="shell", wrap_lines=True)
 
 
 def show_original() -> None:

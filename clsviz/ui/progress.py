@@ -103,7 +103,7 @@ def follow(jobs: Jobs, job: Job[T], what: str, visible: T | None) -> None:
         else:
             st.info(f"{what} was cancelled. What is done is kept.", icon=":material/cancel:")
         st.button(
-            "Measure",
+            "Try again" if job.error else "Measure",
             on_click=jobs.again,
             args=(job, session()),
             icon=":material/play_arrow:",

@@ -83,7 +83,12 @@ def _show_downloads(result: Result) -> None:
     button = partial(st.download_button, on_click="ignore")
     button("CSV", lambda: table.to_csv(index=False).encode(), f"{name}.csv")
     button("Parquet", lambda: table.to_parquet(index=False), f"{name}.parquet")
-    button("Report", lambda: report().encode(), "clsviz-report.html", help=help_text)
+    button(
+        "Report",
+        lambda: sidebar.name_files(report()).encode(),
+        "clsviz-report.html",
+        help=help_text,
+    )
     st.caption("PNG and SVG: by the buttons in the corner of the picture.")
 
 

@@ -3,10 +3,10 @@
 The entry script draws them, as widgets that a page binds lose their value on another page.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import shlex
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import fields
-from itertools import chain
 from typing import Any, Final
 
 import streamlit as st
@@ -29,6 +29,7 @@ SEARCH: Final = {
     "similarity": "cosine",
     "search_titles": "",
     "search_column": "",
+    "search_encoding": "",
 }
 """Settings of the search alone, with their defaults: pages with sentences have others."""
 
@@ -36,6 +37,7 @@ NAMES: Final = {
     "search_corpus": "corpus",
     "search_pooling": "pooling",
     "search_column": "column",
+    "search_encoding": "encoding",
     "others": "model",
 }
 """Settings of `Experiment` that the search and the comparison have under a name of their own."""
@@ -47,19 +49,31 @@ DEFAULTS: Final[dict[str, Any]] = {
     "layer": "last",
 }
 
-OPTIONS: Final = {**CHOICES, "search_pooling": CHOICES["pooling"], "similarity": ("cosine", "dot")}
-"""Settings that have one of a few values."""
+HEEDED: Final[dict[str, list[str]]] = {
+    "": SETTINGS,
+    "search": ["model", "seed", *SEARCH],
+    "pieces": ["model", "seed", *SEARCH],
+    "compare": [*SETTINGS, "others", "chunks", "search_corpus", "search_pooling"],
+}
+"""The settings that a page heeds, by its path; "" stands for all others."""
 
-OWN: Final = {"similarity": OPTIONS["similarity"], "chunks": ("true", "false")}
+OWN: Final = {"similarity": ("cosine", "dot"), "chunks": ("true", "false")}
 """Values, in the address, of settings that `Experiment` lacks."""
 
-SIZES: Final = ["500", "1000", "2000", "5000", "10000", "20000", "50000", "100000", "all"]
+OPTIONS: Final = {
+    **CHOICES,
+    "search_pooling": CHOICES["pooling"],
+    "similarity": OWN["similarity"],
+}
+"""Settings that have one of a few values."""
+
 CORPORA: Final = [*corpora.SHIPPED, *hub_datasets.DATASETS]
+SIZES: Final = 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000
 LISTS: Final[dict[str, tuple[str, list[str]]]] = {
     "model": ("models", [*MODELS]),
     "corpus": ("corpora", CORPORA),
     "search_corpus": ("corpora", list(dict.fromkeys([SEARCH["search_corpus"], *CORPORA]))),
-    "sample_size": ("", SIZES),
+    "sample_size": ("", [*map(str, SIZES), "all"]),
     "layer": ("", ["last", *map(str, range(25))]),
 }
 """Settings with values to choose from, that take others too; the list that limits them."""
@@ -91,12 +105,13 @@ LABELS: Final = {
     ),
     "search_pooling": ("Vector to search by", "Mean-pooled vectors are what most use."),
     "similarity": ("Similarity", "Dot product heeds norms, cosine does not."),
+    "seed": ("Seed", "Of the draw, and of random weights."),
     "search_titles": (
         "Column that searches",
         "Of a table; empty takes the likeliest, or none for pieces.",
     ),
     "search_column": ("Column that is searched", "Of a table; empty takes the likeliest."),
-    "seed": ("Seed", "Of the draw, and of random weights."),
+    "search_encoding": ("Encoding", "Of a file, such as cp1254; empty takes the likeliest."),
     "precision": ("Precision", "Exact is float32; fast is bfloat16, whose error is reported."),
     "segmentation": ("Texts are cut into", "Auto takes what suits the texts."),
     "probe_size": (
@@ -108,40 +123,19 @@ LABELS: Final = {
     "configuration": ("Configuration", "Of a dataset of the Hub."),
     "split": ("Split", "Of a dataset of the Hub."),
 }
-"""The label of every widget, and its help."""
+"""The label of every widget, and its help, in their order."""
 
-GROUPS: Final[dict[str, Sequence[str]]] = {
-    "others_settings": ["others", "chunks"],
-    "sentence_settings": ["corpus", "sample_size", "length_cutoff", "layer", "pooling", "unit"],
-    "search_settings": ["search_corpus", "search_pooling"],
-    "similarity_settings": ["similarity"],
-}
-"""Widgets below that of the model."""
-
-MORE: Final[dict[str, Sequence[str]]] = {
-    "seed_settings": ["seed"],
-    "titles_settings": ["search_titles"],
-    "column_settings": ["search_column"],
-    "expert_settings": [
-        *("precision", "segmentation", "probe_size"),
-        *("column", "encoding", "configuration", "split"),
-    ],
-}
+MORE: Final = [*LABELS][[*LABELS].index("seed") :]
 """Widgets of the box with more settings."""
 
 PAIR: Final = ("sample_size", "length_cutoff")
 """Widgets next to each other."""
 
-HIDDEN: Final = {
-    "": (
-        *("others_settings", "search_settings", "similarity_settings"),
-        *("titles_settings", "column_settings"),
-    ),
-    "search": ("others_settings", "sentence_settings", "expert_settings"),
-    "pieces": ("others_settings", "sentence_settings", "expert_settings"),
-    "compare": ("similarity_settings", "titles_settings", "column_settings"),
+COLUMNS: Final = {
+    "corpus": ("column", "encoding", "configuration", "split"),
+    "search_corpus": ("search_titles", "search_column", "search_encoding"),
 }
-"""Settings that a page does not heed, by its path; "" stands for all others."""
+"""Settings of a corpus that another one has not."""
 
 FILES: Final = ["txt", "csv", "tsv", "json", "jsonl", "parquet", "gz"]
 
@@ -149,8 +143,8 @@ FILES: Final = ["txt", "csv", "tsv", "json", "jsonl", "parquet", "gz"]
 def show(page: str) -> Experiment:
     """Draw the settings, and return the experiment; the page stops where they cannot be used.
 
-    page: its path. Settings that it does not heed are hidden, and drawn only where they are not
-    the defaults: else they would leave the address.
+    page: its path. Settings that it does not heed are hidden, and drawn only where they are set:
+    else they would leave the address.
     """
     state = st.session_state
     for name in state.get("dropped", []):  # it was not in the address when it changed
@@ -161,16 +155,15 @@ def show(page: str) -> Experiment:
         state.refused = refused
         state.pop("linked", None)
     state.setdefault("refused", [])
-    hidden = HIDDEN.get(page, HIDDEN[""])
-    places = ", ".join(f":has(> .st-key-{name})" for name in hidden)
-    st.html(f"<style>{places} {{display: none}}</style>")
+    heeded = HEEDED.get(page, SETTINGS)
+    hidden = ", ".join(f".st-key-{name}" for name in LABELS if name not in heeded)
+    st.html(f"<style>{hidden} {{display: none}}</style>")
     with st.sidebar:
-        _draw("model")
-        _draw_groups(GROUPS, hidden)
+        _draw([name for name in LABELS if name not in MORE], heeded)
         icon = ":material/tune:"
         with st.expander("More settings", icon=icon, key="more", on_change="rerun") as box:
-            if box.open or _is_set(*chain(*MORE.values())):
-                _draw_groups(MORE, ())
+            if box.open or _is_set(*MORE):
+                _draw(MORE, heeded)
     settings = {name: _text(name) for name in SETTINGS}
     all_settings = {**settings, **{name: _text(name) for name in SEARCH}}
     if state.setdefault("linked", all_settings) != all_settings:
@@ -215,6 +208,13 @@ def to_query() -> dict[str, Any]:
     values = {name: st.session_state.get(name) for name in (*SEARCH, "others")}
     changed = {name: value for name, value in values.items() if value and _is_set(name)}
     return view.to_query() | changed | ({"chunks": "true"} if has_chunks() else {})
+
+
+def name_files(text: str) -> str:
+    """A text where the visitor's files have their own names, quoted for a shell."""
+    for upload, name in _own_files().items():
+        text = text.replace(upload, shlex.quote(name))
+    return text
 
 
 def take_layer(names: Sequence[str], rows: list[int]) -> None:
@@ -280,20 +280,20 @@ def _check(name: str, text: str) -> None:
         Experiment(**{own: parse_setting(own, text)})
 
 
-def _draw_groups(groups: Mapping[str, Sequence[str]], hidden: Sequence[str]) -> None:
-    """Draw groups of settings; a hidden one where it is not as by default."""
-    for group, names in groups.items():
-        with st.container(key=group):
-            for name in names if group not in hidden or _is_set(*names) else ():
-                if name == PAIR[0]:
-                    for one, column in zip(PAIR, st.columns(2), strict=True):
-                        with column:
-                            _draw(one)
-                elif name not in PAIR:
-                    _draw(name)
+def _draw(names: Sequence[str], heeded: Sequence[str]) -> None:
+    """Draw settings that the page heeds, or that are set."""
+    pair: dict[str, Any] = {}
+    for name in names:
+        if name in heeded or _is_set(name):
+            if name == PAIR[0]:
+                pair = dict(zip(PAIR, st.columns(2), strict=True))
+            with pair.get(name) or nullcontext():
+                _draw_one(name)
+            if name in heeded and NAMES.get(name, name) == "corpus":
+                _own_file(name)
 
 
-def _draw(name: str) -> None:
+def _draw_one(name: str) -> None:
     """Draw the widget of a setting, which is bound to the address.
 
     One that was refused there is not, for one run: so it leaves the address.
@@ -321,16 +321,15 @@ def _draw(name: str) -> None:
         st.number_input(label, *RANGES[name], DEFAULTS[name], **look)
     else:
         st.text_input(label, **look)
-    if NAMES.get(name, name) == "corpus":
-        _own_file(name)
 
 
 def _own_file(setting: str) -> None:
-    """Draw the button for a file of one's own, which becomes the value of a setting."""
-    value = str(st.session_state.get(setting) or "")
-    if value.startswith(uploads.PREFIX):
-        with suppress(ClsvizError):
-            st.caption(layout.escape(f"Your file {uploads.find(server().root, value).name}"))
+    """Draw the button for a file of one's own, which becomes the value of a setting.
+
+    The other setting of a corpus follows, unless it has a value of its own.
+    """
+    if name := _own_files().get(st.session_state.get(setting, "")):
+        st.caption(layout.escape(f"Your file {name}"))
     icon, key = ":material/upload_file:", f"own_{setting}"
     look: dict[str, Any] = {"icon": icon, "width": "stretch", "key": key, "on_change": "rerun"}
     with st.popover("Use your own file", **look) as box:
@@ -342,6 +341,16 @@ def _own_file(setting: str) -> None:
                 on_change=_take_file,
                 args=(setting,),
             )
+
+
+def _own_files() -> dict[str, str]:
+    """The names of the visitor's files that are corpora, by the server's names for them."""
+    files = {}
+    for upload in (str(st.session_state.get(setting) or "") for setting in COLUMNS):
+        if upload.startswith(uploads.PREFIX):
+            with suppress(ClsvizError):
+                files[upload] = uploads.find(server().root, upload).name
+    return files
 
 
 def _take_file(setting: str) -> None:
@@ -357,9 +366,11 @@ def _take_file(setting: str) -> None:
         state.refused = [str(error)]
         state.pop("linked", None)
         return
-    is_search = setting in SEARCH
-    others = ("search_titles", "search_column") if is_search else ("column", "encoding", "split")
-    state.update({setting: name, f"own_{setting}": False, **dict.fromkeys(others, "")})
+    follower = next(other for other in COLUMNS if other != setting)
+    follows = not _is_set(follower) or state[follower] == state.get(setting)
+    for one in [setting, *[follower] * follows]:
+        state.update({one: name, **dict.fromkeys(COLUMNS[one], "")})
+    state[f"own_{setting}"] = False
 
 
 def _check_access(model: str, corpus: str) -> None:

@@ -305,10 +305,33 @@ def test_a_model_is_taken_apart(visit: Visit, runner: Runner) -> None:
 
 
 def test_a_page_has_only_the_settings_that_it_heeds_or_a_link_sets(visit: Visit) -> None:
-    for link, n_cutoffs in (({}, 0), ({"layer": "last"}, 0), ({"layer": "2"}, 1)):
+    for link, n_layers in (({}, 0), ({"layer": "last"}, 0), ({"layer": "2"}, 1)):
         page = redraw(visit(SEARCH, model="minilm", corpus="python-docs", **link), is_answered)
-        keys = [number.key for number in page.number_input]
-        assert keys.count("length_cutoff") == n_cutoffs, link
+        keys = [box.key for box in page.selectbox]
+        assert keys.count("layer") == n_layers, link
+        assert not page.number_input
+
+
+def test_a_file_follows_to_other_pages_until_they_have_their_own(
+    visit: Visit, sentences: list[str]
+) -> None:
+    def bring(page: AppTest, name: str, setting: str) -> list[str]:
+        page.session_state[f"own_{setting}"] = True
+        content = "\n".join([name, *sentences]).encode()
+        page.run().file_uploader(key=f"file_{setting}").set_value((name, content, "")).run()
+        return [page.session_state[key] for key in ("corpus", "search_corpus")]
+
+    page = redraw(visit(**SMALL, encoding="cp1254"), is_answered)
+    corpus, search = bring(page, "a b.txt", "corpus")
+    assert corpus == search
+    assert page.session_state["encoding"] == ""
+    corpus, search = bring(page, "b.txt", "corpus")
+    assert corpus == search
+    page.switch_page(f"clsviz/ui/pages/{SEARCH}.py").run()
+    assert bring(page, "c d.txt", "search_corpus") != [corpus, search]
+    redraw(page, is_answered).session_state["method"] = True
+    assert "--corpus 'c d.txt' --" in page.run().code[-1].value
+    assert page.sidebar.caption[0].value == "Your file c d\\.txt"
 
 
 def test_chunks_of_the_comparison_are_a_setting_of_the_link(visit: Visit) -> None:

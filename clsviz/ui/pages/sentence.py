@@ -44,6 +44,7 @@ if text == EXAMPLE:
     st.caption("This is an example: type a sentence of your own above.")
 layout.head(result)
 typed.show_tokens(traced.anatomy)
+typed.show_measured(sentences[1:], norms)
 
 own = result.table.iloc[-1]
 example = {"sentence": text, "length": int(own["length"]), "norm": float(own["norm"])}
