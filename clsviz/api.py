@@ -8,12 +8,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
-from clsviz.errors import ClsvizError, CorpusError, SettingError, Undefined
+from clsviz.errors import ClsvizError, CorpusError, SettingError
 from clsviz.experiment import Experiment, Pooling, Settings
 from clsviz.jobs import own_vectors
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Prepared
 from clsviz.jobs.measure import measure as measure_sample
+from clsviz.jobs.pieces import plan as plan_pieces
 from clsviz.jobs.pieces import run as search_pieces
 from clsviz.jobs.ray import measure as measure_by_ray
 from clsviz.jobs.search import rank_all
@@ -35,9 +36,7 @@ from clsviz.sources import corpora as sources
 from clsviz.sources import sampling
 from clsviz.sources.models import UNTRAINED
 from clsviz.sources.models import find as find_model
-from clsviz.sources.pieces import find as cut_corpus
 from clsviz.sources.sampling import Sample
-from clsviz.sources.searches import Searches
 from clsviz.sources.searches import find as find_searches
 from clsviz.store.chunks import Chunks
 from clsviz.store.results import Results
@@ -221,16 +220,9 @@ def chunk_test(
     settings_of_cut = Cut(titles, judged, similarity, piece_tokens, max_tokens_lost)
     pieces.check(experiment)
     bench = _Bench(store, progress, runner)
-    weights = find_model(experiment.model, experiment.seed, progress)
-    cut = cut_corpus(experiment, bench.root, texts, progress)
-    pairs = None
-    if titles or judged is not None:
-        all_texts = replace(experiment, sample_size="all")
-        choice: dict[str, Any] = {"titles": titles, "judged": judged, "texts": texts}
-        pairs = find_searches(all_texts, bench.root, **choice, progress=progress)
-    searched = cut, pairs, weights, experiment, similarity
-    containment = bench.finish(search_pieces, *searched, *bench.stores)
-    return pieces.result(cut, containment, pairs, experiment, settings_of_cut, weights)
+    planned = bench.finish(plan_pieces, experiment, bench.root, titles, judged, texts)
+    containment = bench.finish(search_pieces, planned, experiment, similarity, *bench.stores)
+    return pieces.result(planned, containment, experiment, settings_of_cut)
 
 
 def compare(
@@ -240,6 +232,7 @@ def compare(
     corpora: Sequence[str] = (),
     search_corpus: str = SEARCH_CORPUS,
     search_pooling: Pooling = SEARCH_POOLING,
+    chunks: bool = False,
     store: str | Path | None = None,
     progress: Progress = silent,
     runner: Runner = IN_PROCESS,
@@ -250,7 +243,8 @@ def compare(
     models: two to six names, the first `probe_size` sentences of whose sample are compared where
     all of the models read them as a whole. corpora: several names, in the place of corpus.
     search_corpus: what all models search by cosine, as `search_test` does; "" for no search.
-    search_pooling: the vector that searches. The other settings are those of `measure`.
+    search_pooling: the vector that searches. chunks: also cut the texts that are searched into
+    pieces, as `chunk_test` does. The other settings are those of `measure`.
 
     Returns differences with intervals by a paired bootstrap as facts, and a table with a row for
     each model and corpus. Raises ClsvizError.
@@ -264,14 +258,9 @@ def compare(
     views = [replace(experiment, corpus=name) for name in dict.fromkeys(corpora)] or [experiment]
     samples = [bench.sample(view, texts) for view in views]
     search = comparing.searching_of(experiment, search_corpus, search_pooling)
-    searches: Searches | str = ""
-    if search is not None:
-        try:
-            searches = find_searches(search, bench.root, progress=progress)
-        except Undefined as error:
-            searches = str(error)
+    texts_of_search = bench.finish(comparing.find_texts, search, chunks, bench.root)
     plans = [
-        comparing.Plan([Prepared(one, sample) for one in weights], view, search, searches)
+        comparing.Plan([Prepared(one, sample) for one in weights], view, search, *texts_of_search)
         for view, sample in zip(views, samples, strict=True)
     ]
     results: list[Result] = []

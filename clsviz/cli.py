@@ -83,7 +83,7 @@ SEARCH: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
 LINKED_FLAGS: Final = {
     "search-test": {"similarity": "similarity", "search_titles": "titles"},
     "chunk-test": {"similarity": "similarity"},
-    "compare": {name: name for name in SEARCH},
+    "compare": {name: name for name in (*SEARCH, "chunks")},
     "report": {name: name for name in SEARCH},
 }
 """Flags besides the settings that a command takes from a link; `others` comes several times."""
@@ -107,7 +107,11 @@ FLAGS: Final[dict[str, dict[str, tuple[Callable[[str], Any], str]]]] = {
         "piece_tokens": (int, "tokens of the pieces of your pipeline"),
         "max_tokens_lost": (float, "status 1 if these surely lose over so many of their sentences"),
     },
-    "compare": {"models": (names, "two to six, with commas between"), **SEARCH},
+    "compare": {
+        "models": (names, "two to six, with commas between"),
+        **SEARCH,
+        "chunks": (bool, "also cut the texts that are searched into pieces"),
+    },
     "report": {"others": (names, "models to compare with, with commas between"), **SEARCH},
 }
 """Flags of a command besides the settings: their types, and what they mean."""
@@ -172,7 +176,9 @@ def _keywords(name: str, options: dict[str, Any]) -> dict[str, Any]:
     settings = LINKED.get(name, every)
     linked = {settings[key]: text for key, text in pairs if key in settings}
     own = LINKED_FLAGS.get(name, {})
-    flags = {own[key]: text for key, text in pairs if key in own}
+    flags: dict[str, Any] = {own[key]: text for key, text in pairs if key in own}
+    if "chunks" in flags:
+        flags["chunks"] = flags["chunks"] == "true"
     others = [one for key, text in pairs if key == "others" for one in names(text)]
     if is_linked and not (linked or flags or others):
         raise SettingError("The link of --query has no settings.", "Copy the whole address.")

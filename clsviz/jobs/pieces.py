@@ -4,7 +4,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, compress
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from clsviz.sources import models, pieces, sentences
 from clsviz.sources.models import Weights
 from clsviz.sources.pieces import Pieces
 from clsviz.sources.sampling import Sample
-from clsviz.sources.searches import Searches, corpus_of
+from clsviz.sources.searches import Searches, corpus_of, find
 from clsviz.statistics import ranking
 from clsviz.statistics.intervals import Floats
 from clsviz.statistics.ranking import Floats32, Relevance
@@ -76,36 +76,47 @@ class Containment:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A model and pieces, ready to be measured."""
+    """A model and pieces, ready to be measured; searches: judged ones of whole texts, or None."""
 
     weights: Weights
     pieces: Pieces
+    searches: Searches | None = None
 
 
-def plan(job: Job[Plan], experiment: Experiment, root: Path) -> Steps:
-    """Find the model and cut the corpus, downloading what this machine lacks."""
+def plan(
+    job: Job[Plan],
+    experiment: Experiment,
+    root: Path,
+    titles: str = "",
+    judged: Path | None = None,
+    texts: Any = None,
+    most_texts: int | Literal["all"] = "all",
+) -> Steps:
+    """Find the model and cut the corpus, downloading what this machine lacks.
+
+    titles, judged: as of `searches.find`; with either, at most so many whole texts are searched.
+    texts: in memory, in the place of the corpus.
+    """
     weights = models.find(experiment.model, experiment.seed, job.show)
     yield
-    job.result = Plan(weights, pieces.find(experiment, root, progress=job.show))
+    cut = pieces.find(experiment, root, texts, job.show)
+    searches = None
+    if titles or judged is not None:
+        view = replace(experiment, sample_size=most_texts)
+        searches = find(view, root, titles=titles, judged=judged, texts=texts, progress=job.show)
+    job.result = Plan(weights, cut, searches)
 
 
-def key_of(
-    cut: Pieces,
-    searches: Searches | None,
-    weights: Weights,
-    experiment: Experiment,
-    similarity: str,
-) -> tuple[object, ...]:
+def key_of(plan: Plan, experiment: Experiment, similarity: str) -> tuple[object, ...]:
     """The key of the ranks in the store. similarity: which judged searches are by."""
-    judged = (searches.fingerprint, similarity) if searches else ()
-    return "pieces", VERSION, cut.fingerprint, weights.fingerprint, experiment.pooling, *judged
+    judged = (plan.searches.fingerprint, similarity) if plan.searches else ()
+    inputs = plan.pieces.fingerprint, plan.weights.fingerprint
+    return "pieces", VERSION, *inputs, experiment.pooling, *judged
 
 
 def run(
     job: Job[Containment],
-    cut: Pieces,
-    searches: Searches | None,
-    weights: Weights,
+    plan: Plan,
     experiment: Experiment,
     similarity: Literal["cosine", "dot"],
     chunks: Chunks,
@@ -114,16 +125,16 @@ def run(
 ) -> Steps:
     """Search pieces: what is stored is read, the rest is measured and stored.
 
-    searches: judged ones, which find texts by their best piece; or None.
     Raises Undefined where the model reads hardly more than single sentences.
     """
-    key = key_of(cut, searches, weights, experiment, similarity)
+    weights, cut, searches = plan.weights, plan.pieces, plan.searches
+    key = key_of(plan, experiment, similarity)
     stored = store.find(key, Containment)
     if stored is not None:
         job.result = stored
         return
 
-    n_done, n_all = 0, sum(corpus.table.num_rows for corpus in cut.cut)
+    n_done, n_all = 0, cut.n_pieces
 
     def index(sample: Sample) -> Generator[None, None, Index]:
         nonlocal n_done

@@ -2,9 +2,11 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,18 +14,23 @@ from numpy.typing import ArrayLike
 from clsviz.encoder import pipeline
 from clsviz.errors import SettingError, Undefined
 from clsviz.experiment import Experiment, Pooling
+from clsviz.jobs import pieces as chunking
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured, Prepared, measure
 from clsviz.jobs.search import Rankings, key_of, run
 from clsviz.jobs.worker import Runner
-from clsviz.measurements import Kind
+from clsviz.progress import Progress
 from clsviz.results import origin, provenance
 from clsviz.results.norms import layer_of, line_of
 from clsviz.results.numbers import counted, folded, length, lowered, percent
+from clsviz.results.pieces import DEFAULT_SENTENCES, EASY, Answer, advised_of
 from clsviz.results.probes import guess_error, predict
 from clsviz.results.result import Fact, Result, first
 from clsviz.results.select import POOLINGS, left_out, select, used_of
+from clsviz.sources.pieces import Pieces
+from clsviz.sources.pieces import find as find_pieces
 from clsviz.sources.searches import Searches
+from clsviz.sources.searches import find as find_searches
 from clsviz.statistics import ridge
 from clsviz.statistics.exposure import Evaluation
 from clsviz.statistics.intervals import Floats, Lead, check_different, clusterings, margin, means
@@ -52,6 +59,14 @@ SEARCH: Final = (
 )
 """Columns of the table: of a search, its recall and the exposure of two fifths of the texts."""
 
+CHUNKS: Final = (
+    *("chunk_tokens", "chunk_sentences"),
+    *("chunk_recall_at_1", "chunk_recall_at_1_low", "chunk_recall_at_1_high"),
+)
+"""Columns of the table: tokens of the pieces that keep three in four sentences; and sentences that
+find pieces of so many, the most of any size that all models read.
+"""
+
 LINE: Final = (
     *("r_squared", "r_squared_low", "r_squared_high", "slope", "slope_low", "slope_high"),
     *("intercept", "norm_mean", "norm_sd"),
@@ -62,6 +77,8 @@ COLUMNS: Final = (
 )
 """Columns of the table: of held-out lengths by probes of [CLS] after the last layer and after the
 best one, of guessing, and of the line of the norm on length."""
+
+T = TypeVar("T")
 
 Numbers = dict[str, float]
 
@@ -96,16 +113,17 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Models to compare on the same sentences, and by the same searches.
+    """Models to compare on the same sentences, by the same searches and on the same pieces.
 
     prepared: the models, with one sample. searching: settings of the searches, None for none.
-    searches: those, or why there are none.
+    searches, pieces: those, or why there are none.
     """
 
     prepared: Sequence[Prepared]
     experiment: Experiment
     searching: Experiment | None = None
     searches: Searches | str = ""
+    pieces: Pieces | str = ""
 
 
 def check(models: Sequence[str]) -> None:
@@ -128,25 +146,68 @@ def find(prepared: Sequence[Prepared], experiment: Experiment, store: Results) -
     return store.find(_key(prepared, experiment), Comparison)
 
 
+def find_texts(
+    job: Job[tuple[Searches | str, Pieces | str]],
+    searching: Experiment | None,
+    has_chunks: bool,
+    root: Path,
+) -> Steps:
+    """The searches of a corpus and its pieces, or why there are none; "" where none are wanted.
+
+    Raises SettingError where no corpus is searched whose texts could be cut.
+    """
+    if searching is None and has_chunks:
+        reason = "chunks is set, and search_corpus is empty."
+        raise SettingError(reason, "Name the corpus whose texts are cut.")
+    yield
+    cutting = (
+        replace(searching, sample_size=DEFAULT_SENTENCES) if searching and has_chunks else None
+    )
+    inputs = root, job.show
+    job.result = _find(find_searches, searching, *inputs), _find(find_pieces, cutting, *inputs)
+
+
+def _find(
+    find_in: Callable[..., T], view: Experiment | None, root: Path, progress: Progress
+) -> T | str:
+    """What is made of a corpus, or why it cannot be; "" where there is no view."""
+    try:
+        return "" if view is None else find_in(view, root, progress=progress)
+    except Undefined as error:
+        return str(error)
+
+
 def measure_all(job: Job[float], plan: Plan, stores: Stores) -> Steps:
     """Store all vectors that a comparison takes; the result is the seconds that measuring took."""
-    tasks: list[tuple[Prepared, Experiment, Kind, int]] = []
-    if find(plan.prepared, plan.experiment, stores[2]) is None:
+    tasks: list[tuple[str, int, Callable[..., Steps], tuple[Any, ...]]] = []
+    view, (chunks, runner, results) = plan.searching, stores
+
+    def add(model: str, n: int, steps: Callable[..., Steps], *inputs: Any) -> None:
+        tasks.append((model, n, steps, inputs))
+
+    if find(plan.prepared, plan.experiment, results) is None:
         n = min(len(plan.prepared[0].sample), plan.experiment.probe_size)
-        tasks += [(one, plan.experiment, "vectors", n) for one in plan.prepared]
-    if isinstance(plan.searches, Searches) and plan.searching is not None:
         for one in plan.prepared:
-            key = key_of(plan.searches, one.weights.fingerprint, plan.searching, None)
-            if stores[2].find(key, Rankings) is None:
-                parts = [Prepared(one.weights, sample) for sample in plan.searches.samples]
-                tasks += [(part, plan.searching, "last", len(part.sample)) for part in parts]
-    done, seconds, total = 0, 0.0, sum(n for *_, n in tasks)
-    for one, view, kind, n in tasks:
-        job.model = one.weights.fingerprint
-        part: Job[Measured] = Job()
-        for _ in measure(part, one, view, kind, *stores[:2]):
-            job.show(done + part.done, total, "sentences")
-            yield
+            model = one.weights.fingerprint
+            add(model, n, measure, one, plan.experiment, "vectors", chunks, runner)
+    for weights in [one.weights for one in plan.prepared]:
+        model = weights.fingerprint
+        if view is not None and isinstance(plan.searches, Searches):
+            key = key_of(plan.searches, model, view, None)
+            for sample in () if results.find(key, Rankings) else plan.searches.samples:
+                inputs = Prepared(weights, sample), view, "last", chunks, runner
+                add(model, len(sample), measure, *inputs)
+        if isinstance(plan.pieces, Pieces):
+            planned = chunking.Plan(weights, plan.pieces)
+            add(model, plan.pieces.n_pieces, chunking.run, planned, view, "cosine", *stores)
+    done, seconds, total = 0, 0.0, sum(n for _, n, *_ in tasks)
+    for model, n, steps, inputs in tasks:
+        job.model = model
+        part: Job[Any] = Job()
+        with suppress(Undefined):  # the answer says so
+            for _ in steps(part, *inputs):
+                job.show(done + part.done, total, "texts")
+                yield
         done += n
         seconds += part.result.seconds if part.result else 0.0
     job.result = seconds
@@ -157,24 +218,30 @@ def answer(job: Job[Result], plan: Plan, seconds: float, stores: Stores) -> Step
 
     seconds: that measuring took. Raises SettingError where a model lacks the layer or the vector.
     """
-    prepared, experiment = plan.prepared, plan.experiment
+    prepared, experiment, view = plan.prepared, plan.experiment, plan.searching
     if find(prepared, experiment, stores[2]) is None:
         yield from _compare(job, prepared, experiment, stores)
     numbers = find(prepared, experiment, stores[2])
     assert numbers is not None  # it is stored now
     rows: list[Numbers] = []
-    if isinstance(plan.searches, Searches) and plan.searching is not None:
+    cuts: list[Numbers] = []
+    if view is not None and isinstance(plan.searches, Searches):
         try:
-            rankings = []
-            for one in prepared:
-                ranking: Job[Rankings] = Job()
-                yield from run(ranking, plan.searches, one.weights, plan.searching, None, *stores)
-                assert ranking.result is not None  # it has taken its last step
-                rankings.append(ranking.result)
-            rows = _search(plan.searches, rankings, plan.searching.seed)
+            searched = [(plan.searches, one.weights, view, None, *stores) for one in prepared]
+            rankings = yield from _finish(run, searched)
+            rows = _search(plan.searches, rankings, view.seed)
         except Undefined as error:
             plan = replace(plan, searches=str(error))
-    table = _table(plan, numbers, rows)
+    if view is not None and isinstance(plan.pieces, Pieces):
+        try:
+            planned = [chunking.Plan(one.weights, plan.pieces) for one in prepared]
+            measured = yield from _finish(
+                chunking.run, [(one, view, "cosine", *stores) for one in planned]
+            )
+            cuts = _chunks(measured, view.seed)
+        except Undefined as error:
+            plan = replace(plan, pieces=str(error))
+    table = _table(plan, numbers, rows, cuts)
     verdict = verdict_of(table, _is_telling(rows), next(filter(None, numbers.problems), ""))
     job.result = Result(
         kind="models",
@@ -183,7 +250,7 @@ def answer(job: Job[Result], plan: Plan, seconds: float, stores: Stores) -> Step
         advice=numbers.remedy if verdict.startswith("Can’t") else "",
         facts=_facts(table, numbers.is_equal_length),
         details={"models": [folded(row) for row in table.to_dict("records")]},
-        caveats=_caveats(plan, numbers, rows, list(table["label"])),
+        caveats=_caveats(plan, numbers, rows, table),
         table=table,
         about={**provenance.source(prepared[0], experiment), "seconds": round(seconds, 3)},
         command=_command([plan]),
@@ -362,6 +429,31 @@ def _numbers(
     return numbers | dict(zip(LINE, of_line, strict=True)), Undefined("")
 
 
+def _finish(
+    steps: Callable[..., Steps], inputs: Iterable[tuple[Any, ...]]
+) -> Generator[None, None, list[Any]]:
+    """The results of jobs of these inputs, one after the other."""
+    results = []
+    for one in inputs:
+        part: Job[Any] = Job()
+        yield from steps(part, *one)
+        results.append(part.result)
+    return results
+
+
+def _chunks(measured: Sequence[chunking.Containment], seed: int) -> list[Numbers]:
+    """For each model CHUNKS."""
+    last, rows = min(len(one.sizes) for one in measured) - 1, []
+    for one in measured:
+        answer = Answer.of(one, "cosine", seed)
+        advised = advised_of(answer.own)
+        tokens = answer.tokens[advised] if advised >= 0 else np.nan
+        recall = answer.own[last]
+        columns = tokens, one.sizes[last], recall.recall_at_1, *recall.interval
+        rows.append(dict(zip(CHUNKS, columns, strict=True)))
+    return rows
+
+
 def _search(searches: Searches, rankings: Sequence[Rankings], seed: int) -> list[Numbers]:
     """For each model the columns of a search; and truncated, the share of texts that it cuts."""
     draws, rows = [], []
@@ -383,10 +475,12 @@ def _is_telling(rows: Sequence[Numbers]) -> bool:
     return any(row["recall_at_10_low"] > row["chance"] for row in rows)
 
 
-def _table(plan: Plan, numbers: Comparison, rows: Sequence[Numbers]) -> "pd.DataFrame":
+def _table(
+    plan: Plan, numbers: Comparison, rows: Sequence[Numbers], cuts: Sequence[Numbers]
+) -> "pd.DataFrame":
     """A row for each model, for a paper; NaN where undefined.
 
-    Columns: model, label, corpus, n_used; recall, nDCG and exposure of the search; COLUMNS; …_low
+    Columns: model, label, corpus, n_used; SEARCH, of the search; CHUNKS; COLUMNS; …_low
     and …_high are 95% intervals, and …_margin a difference beyond which two models of a corpus
     differ; then settings, revisions, fingerprints and versions.
     """
@@ -403,6 +497,7 @@ def _table(plan: Plan, numbers: Comparison, rows: Sequence[Numbers]) -> "pd.Data
     for place, one in enumerate(plan.prepared):
         weights, of_model = one.weights, numbers.models[place]
         search = rows[place] if rows else dict.fromkeys(SEARCH, np.nan)
+        chunks = cuts[place] if cuts else dict.fromkeys(CHUNKS, np.nan)
         row = {
             "model": weights.name,
             "label": weights.label if labels[weights.label] == 1 else weights.name,
@@ -410,6 +505,7 @@ def _table(plan: Plan, numbers: Comparison, rows: Sequence[Numbers]) -> "pd.Data
             "n_used": numbers.n_used,
             **{name: search[name] for name in SEARCH},
             "n_searches": n_searches,
+            **chunks,
             **of_model,
             "last_probe_error_margin": numbers.error_margin * of_model["guess_error"],
             "r_squared_margin": numbers.r_squared_margin,
@@ -449,9 +545,10 @@ def _facts(table: "pd.DataFrame", is_equal_length: bool) -> tuple[Fact, ...]:
 
 
 def _caveats(
-    plan: Plan, numbers: Comparison, rows: Sequence[Numbers], labels: Sequence[str]
+    plan: Plan, numbers: Comparison, rows: Sequence[Numbers], table: "pd.DataFrame"
 ) -> tuple[str, ...]:
     """Everything left out or doubtful, a sentence each."""
+    labels = list(table["label"])
     prepared, sample, searches = plan.prepared, plan.prepared[0].sample, plan.searches
     pooling = (plan.searching or plan.experiment).pooling
     caveats = []
@@ -467,6 +564,12 @@ def _caveats(
         caveats += searches.caveats
     elif searches:
         caveats.append(f"No search was tested: {searches}")
+    if isinstance(plan.pieces, Pieces):
+        n = table["chunk_sentences"].iloc[0]
+        size = f"Pieces of {n:.0f} sentences are the longest that all models were tried on."
+        caveats += [size, f"{EASY}: real ones are found less often.", *plan.pieces.caveats]
+    elif plan.pieces:
+        caveats.append(f"No pieces were tested: {plan.pieces}")
     n_long, n_truncated = numbers.n_long, numbers.n_truncated
     caveats += left_out(plan.experiment, sample, n_long, n_truncated, len(prepared))
     if numbers.n < len(sample):
@@ -503,4 +606,5 @@ def _command(plans: Sequence[Plan]) -> str:
     if plan.searching and plan.searching.pooling != SEARCH_POOLING:
         flags["search_pooling"] = plan.searching.pooling
     several = "".join(f" --corpus {shlex.quote(corpus)}" for corpus in corpora)
+    several += " --chunks" * bool(plan.pieces)
     return provenance.command("compare", view, flags) + several

@@ -9,14 +9,13 @@ import numpy as np
 
 from clsviz.errors import SettingError, quote
 from clsviz.experiment import Experiment
-from clsviz.jobs.pieces import WAYS, Containment, key_of
+from clsviz.jobs.pieces import WAYS, Containment, Plan, key_of
 from clsviz.results import origin, provenance
 from clsviz.results.numbers import counted, percent, points
 from clsviz.results.result import Fact, Result, first
 from clsviz.results.search import BY, FIXED, Similarity, check_values, pipeline_caveats
 from clsviz.sources.models import Weights
 from clsviz.sources.pieces import SIZES, Pieces
-from clsviz.sources.searches import Searches
 from clsviz.statistics.containment import N_EQUAL, Recall, interval_of_mean, position_effect
 from clsviz.statistics.intervals import Interval
 
@@ -141,15 +140,9 @@ class Answer:
         return max(self.gains, key=lambda gain: gain.recall)
 
 
-def result(
-    cut: Pieces,
-    measured: Containment,
-    searches: Searches | None,
-    experiment: Experiment,
-    settings: Cut,
-    weights: Weights,
-) -> Result:
-    """The answer for the pieces of a view. searches: those of the measured recalls, or None."""
+def result(plan: Plan, measured: Containment, experiment: Experiment, settings: Cut) -> Result:
+    """The answer for the pieces of a view."""
+    weights, cut, searches = plan.weights, plan.pieces, plan.searches
     answer = Answer.of(measured, settings.similarity, experiment.seed)
     place, verdict, advice = (
         _judged(answer) if answer.gains else _contained(answer, experiment.seed)
@@ -158,7 +151,7 @@ def result(
     excess = _excess(answer.own, measured, settings)
     judged = searches.caveats if searches else ()
     own = _caveats(cut, answer, excess, settings, weights, experiment.seed)
-    shipped = origin(key_of(cut, searches, weights, experiment, settings.similarity))
+    shipped = origin(key_of(plan, experiment, settings.similarity))
     return Result(
         kind="pieces",
         question=QUESTION,
@@ -169,6 +162,8 @@ def result(
         picture={
             "advised": None if place is None else answer.tokens[place],
             "own": BY[answer.similarity],
+            "judged": [(gain.recall, gain.difference, *gain.interval) for gain in answer.gains],
+            "uncut": answer.uncut,
         },
         caveats=tuple(dict.fromkeys((*cut.caveats, *judged, *own, *shipped))),
         table=_table(sizes),

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 import clsviz
 from clsviz.errors import ClsvizError, Undefined
 from clsviz.experiment import Experiment
-from clsviz.jobs.pieces import Containment, Index, contain
+from clsviz.jobs.pieces import Containment, Index, Plan, contain
 from clsviz.results.pieces import Answer
 from clsviz.results.pieces import Cut as Settings
 from clsviz.results.pieces import result as pieces_result
@@ -133,7 +133,7 @@ def measured(cosine: list[float], dot: list[float], recalls: list[float]) -> Con
 
 def answer(cut: Pieces, weights: Weights, one: Containment, **settings: object) -> Result:
     experiment = Experiment(corpus="book.txt", pooling="mean")
-    return pieces_result(cut, one, None, experiment, Settings(**settings), weights)
+    return pieces_result(Plan(weights, cut), one, experiment, Settings(**settings))
 
 
 FOUND = "keep a sentence findable in"

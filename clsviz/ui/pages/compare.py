@@ -5,15 +5,14 @@ from typing import Final
 
 import streamlit as st
 
-from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
-from clsviz.jobs.jobs import Job, Steps
+from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import Prepared
 from clsviz.results import compare as comparing
 from clsviz.results.numbers import counted
 from clsviz.results.result import Result
 from clsviz.sources import models
-from clsviz.sources import searches as searching_in
+from clsviz.sources.pieces import Pieces
 from clsviz.sources.searches import Searches
 from clsviz.ui import cards, chart, layout, progress, share, sidebar, work
 from clsviz.ui.server import server
@@ -27,12 +26,16 @@ READING: Final = (
     "norms, the vectors’ sizes."
 )
 
+PIECES: Final = "Finds pieces: how often the piece that a sentence is in comes first."
+
 LABELS: Final = {
     "label": "Model",
     "recall_at_10": "Right text among ten",
     "ndcg_at_10": "nDCG",
     "exposure_shortest": "Exposure, shortest fifth",
     "exposure_longest": "Exposure, longest fifth",
+    "chunk_tokens": "Tokens of a chunk, advised",
+    "chunk_recall_at_1": "Finds pieces",
     "last_probe_error": "Last probe misses by",
     "guess_error": "Guessing",
     "probe_r_squared": "R² of the best probe",
@@ -44,15 +47,6 @@ LABELS: Final = {
     "n_layers": "Layers",
 }
 """Columns of the table."""
-
-
-def find_searches(job: Job[Searches | str], view: Experiment) -> Steps:
-    """The searches of a corpus, or why there are none."""
-    yield
-    try:
-        job.result = searching_in.find(view, machine.root, progress=job.show)
-    except ClsvizError as error:
-        job.result = str(error)
 
 
 experiment: Experiment = st.session_state.experiment
@@ -87,19 +81,25 @@ if is_example and comparing.find(prepared, experiment, machine.results) is None:
     )
     st.stop()
 
-key = "searches of all", view.corpus, view.seed
-finding: Job[Searches | str] = progress.start(machine.fetch, key, find_searches, view)
+key = "searches of all", view, sidebar.has_chunks()
+finding: Job[tuple[Searches | str, Pieces | str]] = progress.start(
+    machine.fetch, key, comparing.find_texts, view, sidebar.has_chunks(), machine.root
+)
 reason = "The server makes searches of the corpus."
-searches = progress.require(machine.fetch, finding, "Preparing", reason, height)
+searches, cut = progress.require(machine.fetch, finding, "Preparing", reason, height)
 known = None if isinstance(searches, str) else searches
-plan = comparing.Plan(prepared, experiment, view, searches)
+plan = comparing.Plan(prepared, experiment, view, searches, cut)
 stores = machine.chunks, machine.worker, machine.results
 fingerprints = [one.weights.fingerprint for one in prepared]
-sources = *fingerprints, corpus.fingerprint, known.fingerprint if known else searches, view.pooling
+pieces_of = cut.fingerprint if isinstance(cut, Pieces) else cut
+searched = known.fingerprint if known else searches
+sources = *fingerprints, corpus.fingerprint, searched, pieces_of, view.pooling
 n = min(len(first.sample), experiment.probe_size)
 reason = f"The server measures {counted(n)} with {counted(len(names), 'model')}"
 if known:
     reason += f", and {counted(known.texts.table.num_rows, 'text')} of the search"
+if isinstance(cut, Pieces):
+    reason += f", and {counted(cut.n_pieces, 'piece')} of texts"
 key = "compare", *sources, sidebar.measurement_of(experiment)
 measuring: Job[float] = progress.start(
     machine.model, key, comparing.measure_all, plan, stores, weights=first.weights
@@ -123,7 +123,7 @@ chart.show(
     alt=f"{result.question} {result.verdict}",
     height=height,
 )
-st.caption(READING)
+st.caption(READING + f" {PIECES}" * isinstance(cut, Pieces))
 revisions = [one.weights.revision for one in prepared]
 pinned = [
     f"{name}@{revision}" if revision and "@" not in name else name

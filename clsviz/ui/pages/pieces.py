@@ -7,7 +7,7 @@ import streamlit as st
 
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job, Steps
-from clsviz.jobs.pieces import Containment, Plan, plan, run
+from clsviz.jobs.pieces import Containment, Plan, key_of, plan, run
 from clsviz.results import pieces
 from clsviz.results.numbers import counted
 from clsviz.results.pieces import Cut
@@ -20,6 +20,11 @@ HEIGHT = 480
 READING = (
     "Each text is cut into pieces of so many sentences, and sentences search for the piece that "
     "contains them: the lines are the shares that come first, with bands of 95%."
+)
+
+JUDGED: Final = (
+    "Right texts: the share of those right for a title that are among the first ten, by their best "
+    "piece."
 )
 
 LABELS: Final = {
@@ -48,30 +53,33 @@ def answer(job: Job[Result], planned: Plan, view: Experiment, settings: Cut) -> 
     """Search the pieces, and answer."""
     part: Job[Containment] = Job()
     stores = machine.chunks, machine.worker, machine.results
-    inputs = planned.pieces, None, planned.weights, view, settings.similarity
-    for _ in run(part, *inputs, *stores):
+    for _ in run(part, planned, view, settings.similarity, *stores):
         job.show(part.done, part.total, part.unit)
         yield
     assert part.result is not None  # it has taken its last step
-    job.result = pieces.result(planned.pieces, part.result, None, view, settings, planned.weights)
+    job.result = pieces.result(planned, part.result, view, settings)
 
 
 machine = server()
-view = replace(sidebar.search(), sample_size=pieces.DEFAULT_SENTENCES)
-settings = Cut(similarity=st.session_state.similarity or "cosine")
-planning: Job[Plan] = progress.start(machine.fetch, ("pieces", view), plan, view, machine.root)
+searching = sidebar.search()
+view = replace(searching, sample_size=pieces.DEFAULT_SENTENCES)
+titles = st.session_state.get("search_titles") or ""
+settings = Cut(titles, similarity=st.session_state.similarity or "cosine")
+inputs = view, machine.root, titles, None, None, searching.sample_size
+planning: Job[Plan] = progress.start(machine.fetch, ("pieces", *inputs), plan, *inputs)
 reason = "The server looks for the model, and cuts the corpus into pieces."
 planned = progress.require(machine.fetch, planning, "Preparing", reason, HEIGHT)
-weights, cut = planned.weights, planned.pieces
-key = "pieces", cut.fingerprint, weights.fingerprint, view, settings
+weights, cut, judged = planned.weights, planned.pieces, planned.searches
+key = "pieces", *key_of(planned, view, settings.similarity), view, settings
 answering: Job[Result] = progress.start(
     machine.model, key, answer, planned, view, settings, weights=weights
 )
 progress.wait(answering, progress.ANSWER_SECONDS)
-n = sum(corpus.table.num_rows for corpus in cut.cut)
-reason = f"The server loads {weights.label}, and measures {counted(n, 'piece')} of "
-reason += f"{len(cut.sizes)} sizes{work.cost(weights, n, view)}."
-result = progress.require(machine.model, answering, "Measuring", reason, HEIGHT)
+reason = f"The server loads {weights.label}, and measures {counted(cut.n_pieces, 'piece')} of "
+reason += f"{len(cut.sizes)} sizes{work.cost(weights, cut.n_pieces, view)}"
+if judged:
+    reason += f"; then {counted(judged.texts.table.num_rows, 'text')}, as often cut"
+result = progress.require(machine.model, answering, "Measuring", f"{reason}.", HEIGHT)
 
 layout.head(result)
 chart.show(
@@ -80,7 +88,7 @@ chart.show(
     alt=f"{result.question} {result.verdict}",
     height=HEIGHT,
 )
-st.caption(READING)
+st.caption(READING + f" {JUDGED}" * bool(judged))
 share.show(result, {"model": weights.revision, "search_corpus": cut.texts.reading.revision})
 layout.caveats(result)
 cards.show_table("All sizes as a table", result.table, LABELS, "Every size", SHARES)
