@@ -60,11 +60,11 @@ SEARCH: Final = (
 """Columns of the table: of a search, its recall and the exposure of two fifths of the texts."""
 
 CHUNKS: Final = (
-    *("chunk_tokens", "chunk_sentences"),
+    *("chunk_tokens", "chunk_sentences", "chunk_pieces"),
     *("chunk_recall_at_1", "chunk_recall_at_1_low", "chunk_recall_at_1_high"),
 )
-"""Columns of the table: tokens of the pieces that keep three in four sentences; and sentences that
-find pieces of so many, the most of any size that all models read.
+"""Columns of the table: tokens of the pieces that keep three in four sentences; and of the longest
+pieces that all models read, their sentences, their number, and the searches that find them first.
 """
 
 LINE: Final = (
@@ -449,7 +449,8 @@ def _chunks(measured: Sequence[chunking.Containment], seed: int) -> list[Numbers
         advised = advised_of(answer.own)
         tokens = answer.tokens[advised] if advised >= 0 else np.nan
         recall = answer.own[last]
-        columns = tokens, one.sizes[last], recall.recall_at_1, *recall.interval
+        pieces = one.sizes[last], one.n_pieces[last]
+        columns = tokens, *pieces, recall.recall_at_1, *recall.interval
         rows.append(dict(zip(CHUNKS, columns, strict=True)))
     return rows
 
@@ -565,9 +566,14 @@ def _caveats(
     elif searches:
         caveats.append(f"No search was tested: {searches}")
     if isinstance(plan.pieces, Pieces):
-        n = table["chunk_sentences"].iloc[0]
-        size = f"Pieces of {n:.0f} sentences are the longest that all models were tried on."
-        caveats += [size, f"{EASY}: real ones are found less often.", *plan.pieces.caveats]
+        n, pieces = f"{table['chunk_sentences'].iloc[0]:.0f} sentences", table["chunk_pieces"]
+        caveats.append(f"Pieces of {n} are the longest that all models were tried on.")
+        if pieces.nunique() > 1:
+            numbers_of = ", ".join(
+                f"{label} among {count:,.0f}" for label, count in zip(labels, pieces, strict=True)
+            )
+            caveats.append(f"Fewer pieces are found more easily: {numbers_of}.")
+        caveats += [f"{EASY}: real ones are found less often.", *plan.pieces.caveats]
     elif plan.pieces:
         caveats.append(f"No pieces were tested: {plan.pieces}")
     n_long, n_truncated = numbers.n_long, numbers.n_truncated

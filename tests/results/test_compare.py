@@ -132,6 +132,49 @@ def test_searches_are_those_of_the_search_test(
     assert both.table["recall_margin"][0] > 0
 
 
+def test_pieces_are_those_of_the_chunk_test(
+    names: list[str], sentences: list[str], store: Path, tmp_path: Path, capsys
+) -> None:
+    book = tmp_path / "book.txt"
+    starts = [text.split()[:6] for text in sentences if len(text.split()) > 6]
+    book.write_text(" ".join(f"The {' '.join(words)}." for words in starts))
+    options = {"search_corpus": str(book), "chunks": True, "store": store}
+    both = clsviz.compare(names, str(book), **options)
+    sizes = [
+        clsviz.chunk_test(name, str(book), pooling="mean", store=store).details["sizes"]
+        for name in names
+    ]
+    assert len(sizes[2]) < len(sizes[0])
+    for row, of_model in zip(both.details["models"], sizes, strict=True):
+        entry = of_model[len(sizes[2]) - 1]
+        assert row["chunk_recall_at_1"] == entry["recall_at_1"]
+        assert row["chunk_pieces"] == entry["n_pieces"]
+        assert row["chunk_sentences"] == entry["sentences"]
+        kept = [size["tokens"] for size in of_model if size["recall_at_1"] >= 0.75]
+        assert row["chunk_tokens"] == kept[-1]
+    assert any("Fewer pieces are found" in caveat for caveat in both.caveats)
+    words = [*shlex.split(both.command)[1:], "--store", str(store), "--json"]
+    assert cli.main(words) == 0
+    assert json.loads(capsys.readouterr().out)["models"] == both.json()["models"]
+    link = f"http://a.b/compare?model={names[0]}&others={names[1]}&others={names[2]}&chunks=true"
+    link += f"&corpus={book}&search_corpus={book}"
+    assert cli.main(["compare", "--query", link, "--json", "--store", str(store)]) == 0
+    assert json.loads(capsys.readouterr().out)["models"] == both.json()["models"]
+
+
+def test_texts_of_one_sentence_have_no_pieces(
+    names: list[str], corpus_file: Path, store: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("text\n" + corpus_file.read_text())
+    options = {"chunks": True, "store": store}
+    result = clsviz.compare(names[:2], str(corpus_file), search_corpus=str(table), **options)
+    assert "No pieces were tested: Each text of" in " ".join(result.caveats)
+    assert result.table["chunk_recall_at_1"].isna().all()
+    with pytest.raises(SettingError, match="chunks is set, and search_corpus is empty"):
+        clsviz.compare(names[:2], str(corpus_file), search_corpus="", **options)
+
+
 def test_two_to_six_different_models_are_compared(store: Path) -> None:
     for models in ([], ["minilm"], ["minilm", "minilm"], list("abcdefg")):
         with pytest.raises(SettingError, match="models"):
