@@ -61,7 +61,7 @@ SEARCH: Final = (
 
 CHUNKS: Final = (
     *("chunk_tokens", "chunk_sentences", "chunk_pieces"),
-    *("chunk_recall_at_1", "chunk_recall_at_1_low", "chunk_recall_at_1_high"),
+    *("chunk_recall_at_1", "chunk_recall_at_1_low", "chunk_recall_at_1_high", "chunk_margin"),
 )
 """Columns of the table: tokens of the pieces that keep three in four sentences; and of the longest
 pieces that all models read, their sentences, their number, and the searches that find them first.
@@ -442,15 +442,18 @@ def _finish(
 
 
 def _chunks(measured: Sequence[chunking.Containment], seed: int) -> list[Numbers]:
-    """For each model CHUNKS."""
+    """For each model CHUNKS; the margin is NaN where they do not read the same pieces."""
     last, rows = min(len(one.sizes) for one in measured) - 1, []
+    firsts = [(one.ranks[0, last] == 1).astype(np.float64) for one in measured]
+    is_paired = len({(one.n_pieces, one.n_left_out) for one in measured}) == 1
+    spread = means(firsts, [np.arange(len(firsts[0]))])[1] if is_paired else np.nan
     for one in measured:
         answer = Answer.of(one, "cosine", seed)
         advised = advised_of(answer.own)
         tokens = answer.tokens[advised] if advised >= 0 else np.nan
         recall = answer.own[last]
         pieces = one.sizes[last], one.n_pieces[last]
-        columns = tokens, *pieces, recall.recall_at_1, *recall.interval
+        columns = tokens, *pieces, recall.recall_at_1, *recall.interval, spread
         rows.append(dict(zip(CHUNKS, columns, strict=True)))
     return rows
 
@@ -529,8 +532,11 @@ def _facts(table: "pd.DataFrame", is_equal_length: bool) -> tuple[Fact, ...]:
     recall, _, norm = _leads(table)
     errors: ArrayLike = table["last_probe_error"] if is_equal_length else []
     error = Lead.of(errors, table["last_probe_error_margin"].max())
+    chunks = Lead.of(table["chunk_recall_at_1"], table["chunk_margin"].max())
+    size = counted(int(table["chunk_sentences"].fillna(0).iloc[0]))
     leads = [
         ("recall_difference", "recall differs by", recall, "points"),
+        ("chunk_difference", f"finding pieces of {size} by", chunks, "points"),
         ("error_difference", "the last probe’s error by", error, table["unit"].iloc[0]),
         ("r_squared_difference", "R² of the norm by", norm, "points"),
     ]

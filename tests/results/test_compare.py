@@ -153,6 +153,8 @@ def test_pieces_are_those_of_the_chunk_test(
         kept = [size["tokens"] for size in of_model if size["recall_at_1"] >= 0.75]
         assert row["chunk_tokens"] == kept[-1]
     assert any("Fewer pieces are found" in caveat for caveat in both.caveats)
+    recalls = both.table["chunk_recall_at_1"]
+    assert both.fact("chunk_difference") == pytest.approx(recalls.max() - recalls.min())
     words = [*shlex.split(both.command)[1:], "--store", str(store), "--json"]
     assert cli.main(words) == 0
     assert json.loads(capsys.readouterr().out)["models"] == both.json()["models"]
