@@ -7,7 +7,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clsviz.statistics.intervals import CONFIDENCE, Floats, Interval, middle, resample
+from clsviz.statistics.intervals import Floats, Interval, middle, of_mean, resample
 
 N_EQUAL: Final = 200
 """Pieces at equal competition."""
@@ -51,7 +51,7 @@ class Recall:
         return cls(
             float(is_first.mean()),
             float((ranks <= 10).mean()),
-            interval_of_mean(is_first, seed),
+            interval_of_mean(is_first, seed, least=0.0),
             expected_first(ranks, n_pieces) if n_pieces >= N_EQUAL else None,
             tuple(float(part.mean()) for part in parts) if has_thirds else None,
         )
@@ -74,16 +74,16 @@ def expected_first(ranks: NDArray[np.int32], n_pieces: int, n_drawn: int = N_EQU
     return float(np.where(is_possible, np.exp(logarithm), 0.0).mean())
 
 
-def interval_of_mean(values: ArrayLike, seed: int, n_tested: int = 1) -> Interval:
+def interval_of_mean(
+    values: ArrayLike, seed: int, n_tested: int = 1, least: float = -1.0
+) -> Interval:
     """The interval of the mean of values (n,), by the bootstrap: equal seeds draw alike.
 
-    n_tested: means of which the best is taken; the interval is wider accordingly (Bonferroni).
+    least: the smallest value that may be: −1 of differences. n_tested: as `of_mean` takes it.
     """
     column = np.asarray(values, np.float64)
     draws = resample([column], np.arange(len(column)), seed)[0] / len(column)
-    tail = (1 - CONFIDENCE) / 2 / n_tested
-    low, high = np.quantile(draws, [tail, 1 - tail])
-    return float(low), float(high)
+    return of_mean(column, draws, least, n_tested)
 
 
 def position_effect(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.errors import Undefined
-from clsviz.statistics.intervals import ENDS, N_DRAWS, Floats, Interval, middle
+from clsviz.statistics.intervals import ENDS, N_DRAWS, Floats, Interval, of_mean, unseen
 from clsviz.statistics.ranking import N_PLACES, Floats32, Relevance
 
 if TYPE_CHECKING:
@@ -162,6 +162,9 @@ class Evaluation:
         n_right = [min(len(np.unique(side[rows])) for side in pairs) for rows in of_fifth]
         is_enough = (np.array(n_right) >= FEWEST_RIGHT) & np.isfinite(exposures).all(axis=0)
         low, high = _middles(exposures, is_enough)
+        # Of a fifth that no search finds, every draw is 0: others may, up to this share of them.
+        unfound = _ratio(np.full(N_FIFTHS, unseen(len(tens))), right.mean(axis=0))
+        high = np.where(is_enough & ~places.any(axis=0), unfound, high)
         least, most = np.nanquantile(self.shuffled(tens), CHANCE, axis=0)
         state = states(low, high, (least <= exposure) & (exposure <= most))
         is_beyond = np.isin(state, STANDING)
@@ -214,9 +217,9 @@ def draws(n_searches: int, seed: int = 0) -> Floats32:
     return np.stack(counts)
 
 
-def mean_interval(values: Floats, samples: Floats32) -> Interval:
-    """95% interval of the mean of values (n_searches,), which may be paired differences."""
-    return middle(samples @ values / len(values))
+def mean_interval(values: Floats, samples: Floats32, least: float = 0.0) -> Interval:
+    """The interval of the mean of values (n_searches,), as `of_mean` has it."""
+    return of_mean(values, samples @ values / len(values), least)
 
 
 def _sums(cells: NDArray[np.intp], weights: NDArray[Any], n: int) -> Floats:

@@ -140,7 +140,7 @@ class Advice:
         """From the rankings without and with it; samples: of `draws`, of these searches."""
         before, after, exposure = own.recalls[some], fixed.recalls[some], fixed.exposures(some)
         is_fair = np.isnan(exposure) | (exposure >= FAIR[0]) & (exposure <= FAIR[1])
-        interval = mean_interval(after - before, samples)
+        interval = mean_interval(after - before, samples, least=-1.0)
         makes_fair = own.bends and bool(is_fair.all())
         return cls(fix, float(before.mean()), float(after.mean()), interval, makes_fair)
 

@@ -110,16 +110,41 @@ def middle(values: Floats) -> Interval:
     return float(low), float(high)
 
 
-def margin(draws: Floats) -> float:
+def unseen(n: int, tail: float = ENDS[0]) -> float:
+    """The end of Wilson's interval for a share of which n draws show none (Wilson 1927)."""
+    from scipy.special import ndtri
+
+    square = float(ndtri(tail)) ** 2
+    return square / (n + square)
+
+
+def of_mean(values: ArrayLike, draws: Floats, least: float = 0.0, n_tested: int = 1) -> Interval:
+    """The interval of the mean of values (n,) from `least` to 1, by draws (1000,) of the mean.
+
+    least: 0 of recalls, −1 of their differences. Draws of equal values are equal, too: then the
+    interval leaves room for the share of others that is unseen, as far off as they may be, which
+    for shares of 0 and 1 is that of Wilson (1927), and for differences is wider than need be.
+    n_tested: means of which the best is taken; the interval is wider accordingly (Bonferroni).
+    """
+    x, tail = np.asarray(values, np.float64), ENDS[0] / n_tested
+    if np.ptp(x) > 0:
+        low, high = np.quantile(draws, [tail, 1 - tail])
+        return float(low), float(high)
+    value, share = float(x[0]), unseen(len(x), tail)
+    return value - share * (value - least), value + share * (1 - value)
+
+
+def margin(draws: Floats, least: float = 0.0) -> float:
     """The largest difference of statistics (m, 1000) of the same draws that chance alone gives.
 
     Of m statistics without a difference, two differ by more in 5 of 100 cases (Tukey's range, by
     the bootstrap); of two, the difference ± the margin is its 95% interval. NaN for fewer.
+    least: of the margin; for shares it is `unseen`, as draws do not vary where no search differs.
     """
     if len(draws) < 2:
         return np.nan
     centred = draws - draws.mean(axis=1, keepdims=True)
-    return float(np.quantile(np.ptp(centred, axis=0), CONFIDENCE))
+    return max(float(np.quantile(np.ptp(centred, axis=0), CONFIDENCE)), least)
 
 
 def means(

@@ -36,6 +36,12 @@ def test_the_interval_of_a_mean_is_that_of_its_standard_error() -> None:
     assert (wide[1] - wide[0]) / (high - low) == pytest.approx(2.576 / 1.96, rel=0.1)
 
 
+def test_the_interval_of_a_share_near_one_holds_it() -> None:
+    samples = np.random.RandomState(0).random_sample((60, 100)) < 0.99  # every third is all hits
+    intervals = [containment.interval_of_mean(sample, 0, least=0) for sample in samples]
+    assert sum(low <= 0.99 <= high for low, high in intervals) >= 55
+
+
 @pytest.mark.parametrize(("slope", "is_sure"), [(0.0, False), (-0.4, True), (0.4, True)])
 def test_an_effect_of_the_position_is_that_between_thirds(slope: float, is_sure: bool) -> None:
     random = np.random.RandomState(3)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy import stats
 
 from clsviz.errors import Undefined
 from clsviz.statistics.exposure import Evaluation, Ranking, states
@@ -39,6 +40,13 @@ def test_an_interval_is_that_of_searches_drawn_again() -> None:
         again.append(shares[rows].mean() / (rows < 80).mean())
     expected = np.quantile(again, [0.025, 0.975])
     assert EVALUATION.rank(tens).intervals[0] == pytest.approx(expected, rel=0.03)
+
+
+def test_a_fifth_that_no_search_finds_may_be_found_by_others() -> None:
+    ranking = EVALUATION.rank(80 + tens_of(favour=1.0) % 320)
+    most = stats.binomtest(0, N).proportion_ci(method="wilson").high / 0.2
+    assert ranking.intervals[0] == pytest.approx((0, most))
+    assert shortest(ranking, "exposure", "state") == [0, "neglected"]
 
 
 def test_fifths_of_few_right_texts_have_no_interval() -> None:

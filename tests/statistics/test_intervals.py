@@ -1,8 +1,21 @@
+import itertools
+
 import numpy as np
 import pytest
+from scipy import stats
 
 from clsviz.errors import Undefined
-from clsviz.statistics.intervals import Lead, clusterings, folds, means, middle, resample
+from clsviz.statistics.intervals import (
+    Lead,
+    clusterings,
+    folds,
+    margin,
+    means,
+    middle,
+    of_mean,
+    resample,
+    unseen,
+)
 from clsviz.statistics.line import r2_margin
 
 
@@ -74,6 +87,18 @@ def test_the_margin_of_lines_is_that_of_correlations_of_drawn_sentences():
     expected = np.quantile(abs(differences - np.mean(differences)), 0.95)
     pairs = [(lengths, norm) for norm in norms]
     assert r2_margin(pairs, [np.arange(300)]) == pytest.approx(expected, rel=0.08)
+
+
+@pytest.mark.parametrize("n", [20, 500])
+def test_shares_of_all_and_of_none_have_the_interval_of_wilson(n):
+    for hits, n_tested in itertools.product((0, n), (1, 7)):
+        values = np.full(n, hits / n)
+        wilson = stats.binomtest(hits, n).proportion_ci(1 - 0.05 / n_tested, "wilson")
+        interval = of_mean(values, values[:1].repeat(1000), n_tested=n_tested)
+        assert interval == pytest.approx((wilson.low, wilson.high))
+    wilson = stats.binomtest(0, n).proportion_ci(method="wilson").high
+    assert of_mean(np.zeros(n), np.zeros(1000), least=-1) == pytest.approx((-wilson, wilson))
+    assert margin(np.ones((2, 1000)), unseen(n)) == pytest.approx(wilson)
 
 
 @pytest.mark.parametrize("values", [[np.nan, 3.0], [], [np.nan, np.nan]])
