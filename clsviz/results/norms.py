@@ -17,15 +17,16 @@ from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured
 from clsviz.measurements import Norms
 from clsviz.results import origin, provenance
-from clsviz.results.numbers import counted, lowered, number, percent
+from clsviz.results.numbers import counted, lowered, number, percent, rounded
 from clsviz.results.result import Fact, Result, first
-from clsviz.results.select import POOLINGS, left_out, select, used_of
+from clsviz.results.select import POOLINGS, left_out, remedy_of, select, used_of
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import sample_of
 from clsviz.statistics import curve as curves
 from clsviz.statistics import lengths as by_length
 from clsviz.statistics import line as lines
 from clsviz.statistics.curve import Curve
+from clsviz.statistics.intervals import OTHER
 from clsviz.statistics.lengths import Spread
 from clsviz.statistics.line import Line
 from clsviz.store.results import Results
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 VERSION: Final = 1  # changes when the curve is computed in another way
 
-FEW: Final = 100  # different sentences: with fewer there is no verdict
 MOST: Final = 100_000  # sentences that everything but the line is computed from
 NEARLY_CONSTANT: Final = 0.001  # norms whose deviation is less of their mean differ on paper alone
 UNEVEN: Final = 1.25  # a ratio of spreads that is worth a headline
@@ -47,6 +47,7 @@ OWN: Final = ("sample_size", "seed", "length_cutoff", "unit")
 """Settings that own vectors have."""
 
 IN_WORDS: Final = "Lengths are in words, since own vectors come without tokens."
+UNNORMALISED: Final = "Give the vectors as they are before they are normalised."
 WAITING: Final = "The answer comes when all sentences are in."
 
 
@@ -71,14 +72,14 @@ def norms(measured: Measured, experiment: Experiment, store: Results) -> Result:
         key = "curve", VERSION, measured.key, len(table), *view
         try:
             line = line_of(measured, layer, used, used["norm"])
-            if line.n_clusters >= FEW:
-                groups = some.get("row_group")
-                curve = store.get(key, Curve, lambda: curves.fit(*columns, groups))
-                with suppress(Undefined):
-                    spread = by_length.spread(*columns)
+            curve = store.get(key, Curve, lambda: curves.fit(*columns, some.get("row_group")))
+            with suppress(Undefined):
+                spread = by_length.spread(*columns)
             verdict = verdict_of(line, curve, spread)
         except Undefined as error:
-            verdict, advice = f"Can’t tell: {lowered(error.reason)}", error.remedy
+            n_long = int((~table["is_used"] & ~table["truncated"]).sum())
+            verdict = f"Can’t tell: {lowered(error.reason)}"
+            advice = remedy_of(error.remedy, experiment, measured.sample, n_long)
     vector = POOLINGS[experiment.pooling]
     after = "" if experiment.layer is None else f" after layer {layer}"
     axis = f"Norm of the {vector} after layer {layer}".replace("the [CLS]", "[CLS]")
@@ -94,7 +95,7 @@ def norms(measured: Measured, experiment: Experiment, store: Results) -> Result:
             "labels": {"x": f"Sentence length ({experiment.unit})", "y": axis},
             **_picture(used, line, curve),
         },
-        caveats=_caveats(measured, experiment, table),
+        caveats=_caveats(measured, experiment, table, len(used) > MOST),
         table=table,
         about=provenance.about(measured, experiment),
         command=provenance.command("measure", experiment),
@@ -133,12 +134,14 @@ def measure_vectors(path: Path, experiment: Experiment, store: Results) -> Resul
     key = f"own-{own.fingerprint}"
     result = norms(Measured(key, weights, sample, sizes, 0, 0.0, is_complete=True), view, store)
     labels = {"x": f"Text length ({view.unit})", "y": f"Norm of the vectors in {own.name}"}
+    caveats = (caveat.replace(" tokens ", " words ") for caveat in result.caveats)
     return replace(
         result,
+        advice=UNNORMALISED if result.advice == OTHER else result.advice,
         question=f"Do the norms of the vectors in {quote(own.name)} follow the texts’ lengths?",
         details={},
         picture={**result.picture, "labels": labels},
-        caveats=(*[IN_WORDS] * (view.unit == "words"), *result.caveats),
+        caveats=(*[IN_WORDS] * (view.unit == "words"), *caveats),
         about={**result.about, "model": own.name, "corpus": own.name},
         command=provenance.command("measure", experiment, {"vectors": str(path)}),
     )
@@ -149,28 +152,24 @@ def layer_of(measured: Measured, experiment: Experiment) -> int:
     return measured.norms.n_layers if experiment.layer is None else experiment.layer
 
 
-def verdict_of(line: Line, curve: Curve | None, spread: Spread | None) -> str:
+def verdict_of(line: Line, curve: Curve, spread: Spread | None) -> str:
     """The answer in a sentence; where both stand out, line and curve compete on held-out sentences.
 
-    curve, spread: None where they are undefined.
+    spread: None where it is undefined.
     """
-    trends: list[tuple[float, float, str]] = []
-    if line.stands_out:
-        direction = "rising" if line.slope > 0 else "falling"
-        held_out = line.r2 if curve is None else curve.line_r2
-        trends.append((held_out, line.r2, f"a straight line, {direction} with length,"))
-    if curve is not None and curve.stands_out:
-        trends.append((curve.r2, curve.r2, "a smooth curve in length"))
-    _, share, trend = max(trends, default=(0.0, 0.0, ""))
+    is_curve = curve.stands_out and (curve.r2 > curve.line_r2 or not line.stands_out)
+    share = curve.r2 if is_curve else line.r2 if line.stands_out else 0.0
+    direction = "rising" if line.slope > 0 else "falling"
+    straight = f"a straight line, {direction} with length,"
+    trend = "a smooth curve in length" if is_curve else straight
     amount = next((word for limit, word in LADDER.items() if share < limit), "Almost entirely")
     is_flat = line.norm_sd < NEARLY_CONSTANT * line.norm_mean
     uneven, share_of = _uneven(spread), f"{percent(share)} of the differences between norms"
     return first(
-        (line.n_clusters < FEW, f"Too few different sentences to say: {line.n_clusters}."),
         (is_flat, "Only on paper: norms are nearly constant."),
-        (line.is_few_decide, "Uncertain: few sentences decide the line."),
+        (line.is_few_decide and not is_curve, "Uncertain: few sentences decide the line."),
         (share < min(LADDER) and bool(uneven), f"On average, hardly; but {uneven}."),
-        (bool(trends), f"{amount}: {trend} accounts for {share_of}."),
+        (share > 0, f"{amount}: {trend} accounts for {share_of}."),
         (True, "No sign of a trend: neither a line nor a curve stands out from chance."),
     )
 
@@ -182,7 +181,8 @@ def _uneven(spread: Spread | None) -> str:
     short, long, ratio = "short", "long", spread.ratio
     if ratio < 1:
         short, long, ratio = long, short, 1 / ratio
-    return f"{short} sentences’ norms vary {ratio:.2g}× as much as {long} ones’" * (ratio >= UNEVEN)
+    vary = f"vary {rounded(ratio)}× as much as {long} ones’"
+    return f"{short} sentences’ norms {vary}" * (ratio >= UNEVEN)
 
 
 def _layers(measured: Measured, used: "pd.DataFrame") -> list[dict[str, Any]]:
@@ -251,15 +251,17 @@ def _picture(used: "pd.DataFrame", line: Line | None, curve: Curve | None) -> di
     return picture
 
 
-def _caveats(measured: Measured, experiment: Experiment, table: "pd.DataFrame") -> tuple[str, ...]:
+def _caveats(
+    measured: Measured, experiment: Experiment, table: "pd.DataFrame", is_large: bool
+) -> tuple[str, ...]:
     """Everything left out or doubtful, a sentence each."""
     n_long = int((table["n_tokens"] >= experiment.length_cutoff).sum())
     n_truncated = int((~table["is_used"]).sum()) - n_long
     n_both, error = _fast(measured, layer_of(measured, experiment))
     cases = {
-        f"All but the line is computed from the first {counted(MOST)}.": len(table) > MOST,
+        f"All but the line is computed from the first {counted(MOST)}.": is_large,
         f"In the fast precision, norms of {counted(n_both)} measured both ways differ by up to"
-        f" {number(100 * error)}%.": experiment.precision == "fast",
+        f" {number(100 * error)}%.": n_both,
     }
     return (
         *left_out(experiment, measured.sample, n_long, n_truncated),

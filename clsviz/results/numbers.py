@@ -28,6 +28,11 @@ def number(value: float) -> str:
     return f"{rounded:,.{max(decimals, 0)}f}".replace("-", "−")
 
 
+def rounded(value: float) -> str:
+    """A number with two significant digits, at most: 3.8, 2, 120."""
+    return f"{float(f'{value:.2g}'):g}".replace("-", "−")
+
+
 def percent(share: float) -> str:
     """A share with two significant digits: 1.8%, 25%; never 0% or 100% unless it is."""
     if not math.isfinite(share):
@@ -38,7 +43,7 @@ def percent(share: float) -> str:
         return "below −100%"
     if 0.995 <= share < 1 - 1e-9:
         return "over 99%"
-    return f"{float(f'{100 * share:.2g}'):g}%".replace("-", "−")
+    return f"{rounded(100 * share)}%"
 
 
 def times(ratio: float) -> str:
@@ -54,7 +59,7 @@ def points(difference: float) -> str:
     """A difference of shares: 4.3 points, where 4.3% might be a share of a share."""
     if not math.isfinite(difference):
         return DASH
-    return f"{float(f'{100 * difference:.2g}'):g} points".replace("-", "−")
+    return f"{rounded(100 * difference)} points"
 
 
 def count(value: float) -> str:

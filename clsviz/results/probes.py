@@ -18,7 +18,7 @@ from clsviz.results import origin, provenance
 from clsviz.results.norms import layer_of, line_of
 from clsviz.results.numbers import counted, folded, length, lowered, percent
 from clsviz.results.result import Fact, Result, first
-from clsviz.results.select import check_vector, left_out, norms_of, select, used_of
+from clsviz.results.select import check_vector, left_out, norms_of, remedy_of, select, used_of
 from clsviz.statistics import ridge
 from clsviz.statistics.intervals import Floats, check_different, folds
 from clsviz.statistics.ranking import unit
@@ -100,7 +100,7 @@ def check(experiment: Experiment) -> None:
     """Raise SettingError where a setting could not be heeded."""
     size, probe_size = experiment.sample_size, experiment.probe_size
     if size != "all" and size < probe_size != Experiment.probe_size:
-        reason = f"probe_size is {probe_size:,}, and the sample has {size:,} sentences."
+        reason = f"probe_size is {probe_size:,}, and sample_size only {size:,}."
         raise SettingError(reason, "Raise sample_size.")
 
 
@@ -189,7 +189,7 @@ def probes(
         kind="probes",
         question=f"Where can length be read from in {prepared.weights.label}?",
         verdict=verdict_of(readings, experiment.unit),
-        advice=readings.remedy if of_cls["probe_r_squared"].isna().all() else "",
+        advice=_advice(prepared, readings, experiment),
         facts=_facts(readings, checks, place, experiment.unit),
         details={
             "layers": [folded(row) for row in layers],
@@ -229,6 +229,14 @@ def verdict_of(readings: Readings, unit: str) -> str:
         (b >= LITTLE, f"A little: {after}, a linear probe beats guessing somewhat."),
         (True, f"Hardly: with this many sentences, {hardly}."),
     )
+
+
+def _advice(prepared: Prepared | Measured, readings: Readings, experiment: Experiment) -> str:
+    """What to do where no probe of [CLS] is defined."""
+    if np.isfinite(readings.numbers[: readings.n_layers + 1, 0]).any():
+        return ""
+    n_long = readings.n - readings.n_used - readings.n_truncated
+    return remedy_of(readings.remedy, experiment, prepared.sample, n_long, readings.n)
 
 
 def findings(result: Result) -> list[tuple[str, str]]:

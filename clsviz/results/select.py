@@ -14,6 +14,7 @@ from clsviz.measurements import Kind, Means, Norms
 from clsviz.results.numbers import counted
 from clsviz.sources.near_duplicates import near_duplicates
 from clsviz.sources.sampling import Sample
+from clsviz.statistics.intervals import LARGER
 from clsviz.store.results import Results
 
 if TYPE_CHECKING:
@@ -139,3 +140,24 @@ def left_out(
         f"The corpus has {counted(n)}: the sample is all of them.": size != "all" and n < size,
     }
     return [caveat for caveat, holds in cases.items() if holds]
+
+
+def remedy_of(
+    remedy: str, experiment: Experiment, sample: Sample, n_long: int, n_read: int | None = None
+) -> str:
+    """A remedy of statistics, which do not know where more sentences, or other lengths, may be.
+
+    n_long: sentences that a higher cutoff lets in. n_read: of the sample, None for all.
+    """
+    if remedy != LARGER:
+        return remedy
+    n, size, corpus = len(sample), experiment.sample_size, sample.corpus
+    is_all = size == "all" or n < size
+    if not corpus.reading.revision:  # of the Hub, no more is read than the sample
+        is_all = is_all or n == corpus.table.num_rows
+    ways = ["raise the length cutoff"] * (n_long > 0)
+    if n_read is None or n_read == n:
+        ways.append(f"take a larger {'corpus' if is_all else 'sample'}")
+    else:
+        ways.append("raise probe_size")
+    return f"{', or '.join(ways)}.".capitalize()

@@ -20,8 +20,9 @@ from clsviz.results.anatomy import EXAMPLE, VERSION, dissected
 from clsviz.results.norms import NEARLY_CONSTANT, WAITING, check_precision, layer_of
 from clsviz.results.numbers import counted, lowered, percent
 from clsviz.results.result import Fact, Result
-from clsviz.results.select import POOLINGS, lengths, norms_of
+from clsviz.results.select import POOLINGS, lengths, norms_of, remedy_of
 from clsviz.sources.models import Weights
+from clsviz.statistics.intervals import LARGER, OTHER
 from clsviz.statistics.lengths import FEWEST_SIMILAR, are_similar, percentile
 from clsviz.store.results import Results
 
@@ -91,11 +92,11 @@ def typed(traced: Trace, norms: Result, measured: Measured, experiment: Experime
     length, norm = int(columns["length"][-1]), float(columns["norm"][-1])
     used = norms.table[norms.table["is_used"]]
     rank = percentile(norm, length, used["norm"], used["length"])
-    n_similar = int(are_similar(used["length"], length).sum())
-    verdict, advice = _verdict(traced, experiment, measured, used["norm"], rank, n_similar)
+    verdict, advice = _verdict(traced.anatomy, norms, measured, experiment, length, rank)
     vector = f"{POOLINGS[experiment.pooling]} after layer {layer_of(measured, experiment)}"
     unit = experiment.unit.removesuffix("s" * (length == 1))
     share = None if rank is None else rank / 100
+    n_similar = int(are_similar(used["length"], length).sum())
     n_words = len(traced.text.split())
     words = f"Word by word is of the first {MOST_WORDS} of {n_words:,} words."
     own = pipeline.read(measured.weights.folder)
@@ -126,35 +127,36 @@ def verdict_of(rank: float) -> str:
 
 
 def _verdict(
-    traced: Trace,
-    experiment: Experiment,
+    parts: Anatomy,
+    norms: Result,
     measured: Measured,
-    norms: ArrayLike,
+    experiment: Experiment,
+    length: int,
     rank: float | None,
-    n_similar: int,
 ) -> tuple[str, str]:
-    """The answer, and what to do; norms: of the sentences that are used."""
-    nothing, y = "Nothing to compare with:", np.asarray(norms, np.float64)
-    parts = traced.anatomy
+    """The answer, and what to do."""
+    table, nothing = norms.table, "Nothing to compare with:"
+    y = table["norm"][table["is_used"]].to_numpy(np.float64)
+    if parts.is_cut:
+        cut = f"Cut short: the model reads {len(parts.ids):,} tokens, special ones included."
+        return cut, "Shorten it."
+    if not norms.is_complete:
+        return WAITING, ""
+    if len(y) > 1 and y.std() < NEARLY_CONSTANT * y.mean():
+        return "Only on paper: norms are nearly constant.", OTHER
+    similar = table[are_similar(table["length"], length) & ~table["truncated"]]
+    n = int(similar["is_used"].sum())
+    if n < FEWEST_SIMILAR:
+        few = f"only {counted(n)} {'is' if n == 1 else 'are'}" if n else "no sentence is"
+        more = remedy_of(LARGER, experiment, measured.sample, n_long=len(similar) - n)
+        return f"{nothing} {few} about as long.", more
     try:
-        if len(y):
-            check_precision(measured, layer_of(measured, experiment), y)
+        check_precision(measured, layer_of(measured, experiment), y)
     except Undefined as error:
         return f"{nothing} {lowered(error.reason)}", error.remedy
-    cut = f"Cut short: the model reads only its first {len(parts.ids):,} tokens."
-    is_flat = len(y) > 1 and y.std() < NEARLY_CONSTANT * y.mean()
-    few = f"only {counted(n_similar)} are" if n_similar else "no sentence is"
-    is_beyond = parts.n_tokens >= experiment.length_cutoff
-    larger = "Raise the token cutoff." if is_beyond else "Take a larger sample."
-    cases = (
-        (parts.is_cut, cut, "Shorten it."),
-        (not measured.is_complete, WAITING, ""),
-        (is_flat, "Only on paper: norms are nearly constant.", "Choose another layer."),
-        (n_similar < FEWEST_SIMILAR, f"{nothing} {few} about as long.", larger),
-        (rank is None, f"{nothing} sentences about as long all have its norm.", ""),
-        (True, verdict_of(rank or 0.0), ""),
-    )
-    return next((verdict, advice) for holds, verdict, advice in cases if holds)
+    if rank is None:
+        return f"{nothing} sentences about as long all have its norm.", ""
+    return verdict_of(rank), ""
 
 
 def vector_of(traced: Trace, experiment: Experiment) -> NDArray[np.float32]:
@@ -179,7 +181,7 @@ def cosines_of(traced: Trace, measured: Measured, experiment: Experiment) -> NDA
     vectors = measured.norms.of(experiment.pooling, experiment.layer)
     cosines = cosine(vector_of(traced, experiment), vectors)
     if np.ptp(cosines) < SAME:
-        raise Undefined("The vectors of all sentences are the same.", "Choose a later layer.")
+        raise Undefined("The vectors of all sentences are the same.", OTHER)
     return cosines
 
 

@@ -1,11 +1,14 @@
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import clsviz
 from clsviz.errors import SettingError
 from clsviz.results.norms import norms, verdict_of
 from clsviz.results.select import select
+from clsviz.sources.corpora import Reading
 from clsviz.statistics.curve import Curve
 from clsviz.statistics.lengths import Spread
 from clsviz.statistics.line import Line
@@ -32,38 +35,40 @@ NO_CURVE = replace(CURVE, stands_out=False)
 SHARE = "of the differences between norms."
 NEITHER = "No sign of a trend: neither a line nor a curve stands out from chance."
 
+STRAIGHT = replace(CURVE, r2=0.029)
+FEW_DECIDE = replace(LINE, is_few_decide=True)
+
 VERDICTS = [
-    (replace(LINE, n_clusters=99), None, None, "Too few different sentences to say: 99."),
     (replace(LINE, norm_sd=0.007), CURVE, EVEN, "Only on paper: norms are nearly constant."),
-    (replace(LINE, is_few_decide=True), CURVE, EVEN, "Uncertain: few sentences decide the line."),
+    (FEW_DECIDE, STRAIGHT, EVEN, "Uncertain: few sentences decide the line."),
+    (FEW_DECIDE, CURVE, EVEN, f"Partly: a smooth curve in length accounts for 30% {SHARE}"),
     (
-        *(LINE, None, UNEVEN),
+        *(LINE, STRAIGHT, UNEVEN),
         "On average, hardly; but short sentences’ norms vary 2.5× as much as long ones’.",
     ),
     (
-        *(FLAT, NO_CURVE, Spread(0.5, (0.4, 0.6), False)),
-        "On average, hardly; but long sentences’ norms vary 2× as much as short ones’.",
+        *(FLAT, NO_CURVE, Spread(1 / 150, (1 / 200, 0.01), False)),
+        "On average, hardly; but long sentences’ norms vary 150× as much as short ones’.",
     ),
     (
-        *(LINE, replace(CURVE, r2=0.029), EVEN),
+        *(LINE, STRAIGHT, EVEN),
         f"Hardly: a straight line, falling with length, accounts for 3.4% {SHARE}",
     ),
     (
-        *(replace(LINE, slope=1.0, r2=0.93), None, UNEVEN),
+        *(replace(LINE, slope=1.0, r2=0.93), NO_CURVE, UNEVEN),
         f"Almost entirely: a straight line, rising with length, accounts for 93% {SHARE}",
     ),
-    (LINE, CURVE, UNEVEN, f"Partly: a smooth curve in length accounts for 30% {SHARE}"),
     (
         *(FLAT, replace(CURVE, r2=0.06), EVEN),
         f"A little: a smooth curve in length accounts for 6% {SHARE}",
     ),
     (FLAT, NO_CURVE, Spread(2.5, (0.9, 3.0), False), NEITHER),
-    (FLAT, None, replace(UNEVEN, is_by_slope=True), NEITHER),
+    (FLAT, NO_CURVE, replace(UNEVEN, is_by_slope=True), NEITHER),
 ]
 
 
 @pytest.mark.parametrize(("line", "curve", "spread", "verdict"), VERDICTS)
-def test_verdicts(line: Line, curve: Curve | None, spread: Spread | None, verdict: str) -> None:
+def test_verdicts(line: Line, curve: Curve, spread: Spread, verdict: str) -> None:
     assert verdict_of(line, curve, spread) == verdict
     assert len(verdict.split()) <= 20
 
@@ -100,11 +105,46 @@ def test_there_is_no_verdict_before_all_sentences_are_in(measured, experiment, s
     assert result.fact("n_used") == result.table["is_used"].sum()
 
 
-def test_a_line_that_is_undefined_is_told_with_its_cause(measured, experiment, store) -> None:
-    result = norms(measured, replace(experiment, length_cutoff=2), store)
-    assert result.verdict.startswith("Can’t tell: ")
-    assert result.json()["layers"][0]["r_squared"] is None
-    assert result.advice
+@pytest.mark.parametrize(
+    ("changes", "advice"),
+    [
+        ({}, "Raise the length cutoff, or take a larger sample."),
+        ({"sample_size": 300}, "Raise the length cutoff, or take a larger corpus."),
+        ({"sample_size": "all"}, "Raise the length cutoff, or take a larger corpus."),
+    ],
+)
+def test_too_few_sentences_are_told_with_what_is_possible(
+    measured, experiment, store, changes: dict, advice: str
+) -> None:
+    hub = replace(measured.sample.corpus, reading=Reading(revision="0123"))
+    larger = replace(measured, sample=replace(measured.sample, corpus=hub))
+    for cutoff in (2, 5):
+        result = norms(larger, replace(experiment, length_cutoff=cutoff, **changes), store)
+        assert result.verdict.startswith("Can’t tell: ")
+        assert result.json()["layers"][0]["r_squared"] is None
+        assert result.advice == advice
+
+
+def test_sentences_of_one_length_take_other_ones(tiny_model: Path, tmp_path: Path) -> None:
+    options = {"corpus": ["the cat sings", "a dog runs"] * 60, "model": str(tiny_model)}
+    result = clsviz.measure(**options, store=tmp_path)
+    assert result.verdict == "Can’t tell: all 120 sentences have the same length, 3."
+    assert result.advice == "Take a larger corpus."
+    assert clsviz.measure(**options, sample_size=9, store=tmp_path).advice == (
+        "Take a larger sample."
+    )
+
+
+def test_own_vectors_that_are_normalised_are_said_to_be(tmp_path: Path) -> None:
+    vectors = np.random.RandomState(0).randn(120, 4)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    texts = ["word " * (1 + n % 9) for n in range(120)]
+    path = tmp_path / "own.npz"
+    np.savez(path, text=texts, vector=vectors)
+    result = clsviz.measure(vectors=path, length_cutoff=9, store=tmp_path)
+    assert "the same norm up to rounding" in result.verdict
+    assert result.advice == "Give the vectors as they are before they are normalised."
+    assert "Left out: 13 sentences of 9 words or more." in result.caveats
 
 
 def test_a_vector_that_the_model_lacks_is_refused(measured, experiment) -> None:

@@ -10,6 +10,7 @@ from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import Measured, Prepared
+from clsviz.measurements import Vectors
 from clsviz.results.probes import Readings, find, probes, read, verdict_of
 from clsviz.results.result import Result
 from clsviz.sources import models
@@ -120,14 +121,19 @@ def test_a_vector_without_a_probe_is_refused(measured, experiment, store) -> Non
         answer(measured, replace(experiment, layer=3), store)
     with pytest.raises(SettingError, match="layer is 1, and probes of mean-pooled vectors"):
         answer(measured, replace(experiment, layer=1, pooling="mean"), store)
-    with pytest.raises(SettingError, match="probe_size is 6,000, and the sample has 5,000"):
+    with pytest.raises(SettingError, match="probe_size is 6,000, and sample_size only 5,000"):
         api.probe(probe_size=6000, store=store.root)
 
 
 def test_too_few_sentences_are_said_to_be(measured, experiment, store) -> None:
-    result = answer(measured, replace(experiment, length_cutoff=10), store)
+    few = replace(experiment, length_cutoff=10, sample_size=300)
+    result = answer(measured, few, store)
     assert result.verdict.startswith("Can’t tell: only ")
-    assert result.advice
+    assert result.advice == "Raise the length cutoff, or take a larger corpus."
+    first = {name: column[:90] for name, column in vars(measured.norms).items()}
+    part = replace(measured, norms=Vectors.from_chunks([first]))
+    fewer = answer(part, replace(experiment, probe_size=90, length_cutoff=80), store)
+    assert fewer.advice == "Raise probe_size."
     assert not any("are few for" in caveat for caveat in result.caveats)
     layer = result.json()["layers"][1]
     assert {layer[key] for key in layer if key != "layer"} == {None}

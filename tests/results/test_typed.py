@@ -126,20 +126,29 @@ def test_the_norm_is_ranked_among_sentences_about_as_long(
     assert result.table["text"].iloc[2] == "the old cat"
 
 
+NOTHING = "Nothing to compare with:"
+LARGER = "Take a larger corpus."
+
+
 @pytest.mark.parametrize(
-    ("text", "changes", "verdict"),
+    ("text", "changes", "verdict", "advice"),
     [
-        ("the cat " * 50, {}, "Cut short: the model reads only its first 64 tokens."),
-        (TEXT, {"layer": 0}, "Only on paper: norms are nearly constant."),
-        ("the cat " * 26, {}, "Nothing to compare with: no sentence is about as long."),
-        ("cat", {"length_cutoff": 3}, "Nothing to compare with: only 8 sentences are about as"),
-        (TEXT, None, "The answer comes when all sentences are in."),
+        ("the cat " * 50, {}, "Cut short: the model reads 64 tokens, special ones included.", ""),
+        (TEXT, {"layer": 0}, "Only on paper: norms are nearly constant.", "Choose another layer"),
+        ("the cat " * 26, {}, f"{NOTHING} no sentence is about as long.", LARGER),
+        ("cat", {"length_cutoff": 3}, f"{NOTHING} only 8 sentences are about as long.", LARGER),
+        ("a cat", {"length_cutoff": 3}, f"{NOTHING} only 8 sentences are", "Raise the length cut"),
+        (TEXT, None, "The answer comes when all sentences are in.", ""),
     ],
 )
-def test_what_cannot_be_ranked_says_why(trace_of, measured, view, store, text, changes, verdict):
-    part, own = replace(measured, is_complete=changes is not None), replace(view, **changes or {})
+def test_what_cannot_be_ranked_says_why(
+    trace_of, measured, view, store, text, changes, verdict, advice
+):
+    part = replace(measured, is_complete=changes is not None)
+    own = replace(view, sample_size="all", **changes or {})
     result = typed(trace_of(text), norms(part, own, store), part, own)
     assert result.verdict.startswith(verdict)
+    assert result.advice.startswith(advice)
 
 
 def test_the_example_alone_is_stored(trace_of, tmp_path: Path) -> None:
