@@ -33,7 +33,15 @@ from clsviz.sources.searches import Searches
 from clsviz.sources.searches import find as find_searches
 from clsviz.statistics import ridge
 from clsviz.statistics.exposure import Evaluation
-from clsviz.statistics.intervals import Floats, Lead, check_different, clusterings, margin, means
+from clsviz.statistics.intervals import (
+    Floats,
+    Lead,
+    check_different,
+    clusterings,
+    margin,
+    means,
+    unseen,
+)
 from clsviz.statistics.line import r2_margin
 from clsviz.store.chunks import Chunks
 from clsviz.store.results import Results
@@ -446,7 +454,8 @@ def _chunks(measured: Sequence[chunking.Containment], seed: int) -> list[Numbers
     last, rows = min(len(one.sizes) for one in measured) - 1, []
     firsts = [(one.ranks[0, last] == 1).astype(np.float64) for one in measured]
     is_paired = len({(one.n_pieces, one.n_left_out) for one in measured}) == 1
-    spread = means(firsts, [np.arange(len(firsts[0]))])[1] if is_paired else np.nan
+    n = len(firsts[0])
+    spread = max(means(firsts, [np.arange(n)])[1], unseen(n)) if is_paired else np.nan
     for one in measured:
         answer = Answer.of(one, "cosine", seed)
         advised = advised_of(answer.own)
@@ -470,7 +479,8 @@ def _search(searches: Searches, rankings: Sequence[Rankings], seed: int) -> list
             numbers += [ranking.exposure[end], *(ranking.intervals[end] or (None, None))]
         row = dict(zip(SEARCH[:-1], np.array(numbers, np.float64).tolist(), strict=True))
         rows.append(row | {"truncated": float(one.truncated.mean())})
-    of_all = {"recall_margin": margin(np.stack(draws)), "chance": evaluation.relevance.chance}
+    recall_margin = margin(np.stack(draws), unseen(len(searches.right)))
+    of_all = {"recall_margin": recall_margin, "chance": evaluation.relevance.chance}
     return [row | of_all for row in rows]
 
 
