@@ -34,6 +34,8 @@ SEEDS: Final = (0, 1, 2)  # of random weights to compare with
 LAST: Final = {"mean": "mean-pooled", "pooler": "pooler output"}
 """Vectors after the last layer, besides that of [CLS]."""
 
+ALIKE: Final = 1.1  # errors whose ratio is less are about the same
+
 BY_CHANCE: Final = 9.5
 """R² times the number of sentences that the best of many layers may reach where there is nothing:
 the .998 quantile of chi-square of one degree of freedom, as .998 to the 25th power is .95."""
@@ -75,6 +77,16 @@ class Readings:
     def n_layers(self) -> int:
         """Number of the last layer; 0 is the embedding output."""
         return sum(name.isdecimal() for name in self.names) - 1
+
+    @property
+    def n_long(self) -> int:
+        """Number of sentences over the cutoff."""
+        return self.n - self.n_used - self.n_truncated
+
+    @property
+    def has_probe(self) -> bool:
+        """True if there is a probe of [CLS] after any layer."""
+        return bool(np.isfinite(self.numbers[: self.n_layers + 1, 0]).any())
 
 
 @dataclass(frozen=True)
@@ -185,11 +197,12 @@ def probes(
     of_cls = table[table["vector"] == "cls"]
     band = of_cls[["layer", "random_low", "random_high"]].set_axis(["layer", "low", "high"], axis=1)
     layers = of_cls[["layer", *COLUMNS]].to_dict("records")
+    sizes = prepared.sample, readings.n_long, readings.n
     return Result(
         kind="probes",
         question=f"Where can length be read from in {prepared.weights.label}?",
         verdict=verdict_of(readings, experiment.unit),
-        advice=_advice(prepared, readings, experiment),
+        advice="" if readings.has_probe else remedy_of(readings.remedy, experiment, *sizes),
         facts=_facts(readings, checks, place, experiment.unit),
         details={
             "layers": [folded(row) for row in layers],
@@ -209,55 +222,54 @@ def probes(
 
 def verdict_of(readings: Readings, unit: str) -> str:
     """The answer in a sentence: of the best layer of those that stand out from chance."""
-    problem = readings.problems[readings.n_layers]
     r2, low, _, error, *_ = readings.numbers[: readings.n_layers + 1].T
     with np.errstate(invalid="ignore"):
         stands_out = (low > 0) & (r2 * readings.n_different >= BY_CHANCE)
     best = int(np.argmax(np.where(stands_out, r2, -np.inf)))
     b = float(r2[best]) if stands_out[best] else 0.0
     fades = not r2[-1] >= MOST or error[-1] >= max(2 * error[best], 0.5)  # of a whole number
-    at_best, at_last = (f"misses length by {length(error[layer], unit)}" for layer in (best, -1))
-    only = at_best.replace("by ", "by only ").replace("only under", "under")
-    after = _after(str(best))
+    at_best, at_last = (length(error[layer], unit) for layer in (best, -1))
+    only = "only " * (not at_best.startswith("under"))
+    after, misses = _after(str(best)), "a linear probe misses length by"
     hardly = "a linear probe finds almost no length in the [CLS] vector, after any layer"
     return first(
-        (bool(np.isnan(r2).all()), f"Can’t tell: {lowered(problem)}"),
-        (b >= ALMOST_ALL and fades, f"Yes, but it fades: {after}, a linear probe {only}."),
-        (b >= ALMOST_ALL, f"Yes, to the last layer: there a linear probe {at_last}."),
-        (b >= HALF, f"Largely: a linear probe {at_best} {after}."),
-        (b >= PART, f"Partly: a linear probe {at_best} {after}."),
+        (not readings.has_probe, f"Can’t tell: {lowered(readings.problems[readings.n_layers])}"),
+        (b >= ALMOST_ALL and fades, f"Yes, but it fades: {after}, {misses} {only}{at_best}."),
+        (b >= ALMOST_ALL, f"Yes, to the last layer: there {misses} {at_last}."),
+        (b >= HALF, f"Largely: {misses} {at_best} {after}."),
+        (b >= PART, f"Partly: {misses} {at_best} {after}."),
         (b >= LITTLE, f"A little: {after}, a linear probe beats guessing somewhat."),
         (True, f"Hardly: with this many sentences, {hardly}."),
     )
-
-
-def _advice(prepared: Prepared | Measured, readings: Readings, experiment: Experiment) -> str:
-    """What to do where no probe of [CLS] is defined."""
-    if np.isfinite(readings.numbers[: readings.n_layers + 1, 0]).any():
-        return ""
-    n_long = readings.n - readings.n_used - readings.n_truncated
-    return remedy_of(readings.remedy, experiment, prepared.sample, n_long, readings.n)
 
 
 def findings(result: Result) -> list[tuple[str, str]]:
     """For each check that is computed and defined, what it finds, and what that means."""
     keys = "vector_error", "direction_error", "half_error", "shuffled_probe_r_squared"
     error, direction, half, shuffled = np.array([result.fact(key) for key in keys], np.float64)
-    unit, limit = result.picture["unit"], 1.1 * error  # hardly a larger error
-    as_well = "as well" if direction <= limit else "worse"
-    almost = "almost as well" if half <= limit else "worse, so more may do better"
-    start, amount = ("With", "nothing") if shuffled < 0.01 else ("Even with", "something")
-    both = f"A probe of the whole vector, with all sentences, misses by {length(error, unit)}."
+    whole, of_direction, of_half = (
+        length(one, result.picture["unit"]) for one in (error, direction, half)
+    )
+    both = f"A probe of the whole vector, with all sentences, misses by {whole}."
+    does = first(
+        (direction > ALIKE * error, "worse"),
+        (ALIKE * direction < error, "better"),
+        (True, "as well"),
+    )
+    halves_do = "worse" if half > ALIKE * error else "almost as well"
+    start, amount, meaning = "With", "nothing", "the probe does not make up what it finds"
+    if shuffled >= 0.01:
+        start, amount, meaning = "Even with", "something", "as much of what it finds may be chance"
     cases = {
-        f"The direction alone does {as_well}: it misses by {length(direction, unit)}": (
+        f"The direction alone does {does}: it misses by {of_direction}": (
             f"Each vector is divided by its norm, so that all have size 1. {both}"
         ),
-        f"Half as many sentences do {almost}: a probe misses by {length(half, unit)}": (
-            f"Where the error hardly falls, more sentences would hardly lower it further. {both}"
+        f"Half as many sentences do {halves_do}: a probe misses by {of_half}": (
+            f"{both} Twice as many may lower that about as much again."
         ),
         f"{start} shuffled lengths, a probe finds {amount}: R² {percent(shuffled)}": (
-            "The lengths are put in a random order, five times. An R² of 0 or less is guessing: the"
-            " probe does not make up what it finds."
+            "The lengths are put in a random order, five times. An R² of 0 or less is guessing:"
+            f" {meaning}."
         ),
     }
     values = direction, half, shuffled
@@ -397,7 +409,6 @@ def _caveats(
 ) -> tuple[str, ...]:
     """Everything left out or doubtful, a sentence each."""
     n, numbers = len(prepared.sample), readings.numbers
-    n_long = readings.n - readings.n_used - readings.n_truncated
     vectors = [_after(name) for name in readings.names]
     caveats = [
         f"There is no probe {vector}: {lowered(problem)}"
@@ -408,15 +419,15 @@ def _caveats(
     if is_lineless.any():
         where = ", ".join(np.array(vectors)[is_lineless])
         caveats.append(f"Norms are constant, or not resolved by the precision, {where}.")
-    caveats += left_out(experiment, prepared.sample, n_long, readings.n_truncated)
+    caveats += left_out(experiment, prepared.sample, readings.n_long, readings.n_truncated)
     if readings.n < n:
         caveats.append(f"Probes take the first {readings.n:,} of {counted(n)}: see probe_size.")
     if readings.n_different < 5 * readings.width and not np.isnan(numbers[:, 0]).all():
         few = f"{counted(readings.n_different, 'different sentence')} are few for"
         larger = "with more, a probe may miss by less"
         caveats.append(f"{few} {readings.width:,} dimensions: {larger}.")
-    if random:
-        r2, *_, error, _, _ = np.max([one.numbers[one.n_layers] for one in random], axis=0).tolist()
+    if last := [one.numbers[one.n_layers] for one in random if one.has_probe]:
+        r2, *_, error, _, _ = np.max(last, axis=0).tolist()
         misses = f"probes of the last layer miss length by {length(error, experiment.unit)}"
         reason = ": attention is almost even there, so [CLS] is nearly an average of the tokens"
         caveats.append(f"With random weights, {misses}{reason * (r2 >= HALF)}.")

@@ -2,6 +2,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.preprocessing import normalize
 
@@ -11,8 +12,8 @@ from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import Measured, Prepared
 from clsviz.measurements import Vectors
-from clsviz.results.probes import Readings, find, probes, read, verdict_of
-from clsviz.results.result import Result
+from clsviz.results.probes import UNCHECKED, Readings, find, findings, probes, read, verdict_of
+from clsviz.results.result import Fact, Result
 from clsviz.sources import models
 from clsviz.statistics import ridge
 from clsviz.statistics.intervals import folds
@@ -56,6 +57,32 @@ def test_verdicts(r2s: list[float], errors: list[float], verdict: str) -> None:
 @pytest.mark.parametrize("options", [{"n": 40}, {"low": -0.01}])
 def test_a_layer_that_chance_explains_is_none(options: dict) -> None:
     assert verdict_of(readings_of([0.1, 0.2], [5, 4], **options), "tokens").startswith("Hardly")
+
+
+@pytest.mark.parametrize(
+    ("direction", "half", "shuffled", "titles"),
+    [
+        (
+            2.1,
+            4.3,
+            -0.001,
+            ["better", "almost as well", "With shuffled lengths, a probe finds noth"],
+        ),
+        (4.2, 4.9, 0.02, ["as well", "worse", "Even with shuffled lengths, a probe finds some"]),
+        (4.7, NAN, NAN, ["worse"]),
+    ],
+)
+def test_checks_are_put_in_words(
+    direction: float, half: float, shuffled: float, titles: list[str]
+) -> None:
+    errors = {"vector_error": 4.1, "direction_error": direction, "half_error": half}
+    values = {**errors, "shuffled_probe_r_squared": shuffled}
+    facts = tuple(Fact(key, key, value) for key, value in values.items())
+    table = pd.DataFrame()
+    found = findings(Result("probes", "", "", table, facts, picture={"unit": "tokens"}))
+    assert len(found) == len(titles)
+    assert all(title in words for title, (words, _) in zip(titles, found, strict=True))
+    assert ("may be chance" in str(found)) == (shuffled == 0.02)
 
 
 def answer(measured: Measured, experiment: Experiment, store: Results) -> Result:
@@ -130,6 +157,8 @@ def test_too_few_sentences_are_said_to_be(measured, experiment, store) -> None:
     result = answer(measured, few, store)
     assert result.verdict.startswith("Can’t tell: only ")
     assert result.advice == "Raise the length cutoff, or take a larger corpus."
+    random = find(Prepared(measured.weights, measured.sample), few, store)[:1]
+    assert probes(measured, (*random, UNCHECKED), few, random).caveats == result.caveats
     first = {name: column[:90] for name, column in vars(measured.norms).items()}
     part = replace(measured, norms=Vectors.from_chunks([first]))
     fewer = answer(part, replace(experiment, probe_size=90, length_cutoff=80), store)
