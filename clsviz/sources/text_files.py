@@ -31,7 +31,7 @@ BOMS: Final = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 
-NEVER_GUESSED: Final = (b"\n\0", b"\0\n", b"\x1b$")
+NEVER_GUESSED: Final = ("\n\0", "\0\n", "\x1b$")
 """Signs of UTF-16 without a byte order mark, and of Japanese or Korean in bytes of ASCII."""
 
 SAMPLE_BYTES: Final = 2**16
@@ -39,6 +39,11 @@ SAMPLE_BYTES: Final = 2**16
 LONG_ASCII: Final = re.compile(r"(?<=[\0-\x7f]{50})[\0-\x7f]{100,}")
 
 DAMAGED: Final = "\N{REPLACEMENT CHARACTER}"
+
+SURROGATES: Final = re.compile("[\ud800-\udfff]")
+"""No characters of a text: each stands for a damaged one until it is counted."""
+
+codecs.register_error("clsviz.damaged", lambda error: ("\udcff", codecs.replace_errors(error)[1]))
 
 CONTROLS: Final = re.compile("[\0-\x08\x0e-\x1f\x7f]")
 
@@ -77,7 +82,7 @@ SIGNS: Final = "“”„‟‘’‚«»‹›–—…•·€£§©®™°¿�
 class TextFile:
     """A file of text.
 
-    n_damaged: characters that are not in the encoding, and are read as �.
+    n_damaged: characters that are not in the encoding, and are read as �; not any in the text.
     is_guess: the bytes make sense in other encodings too.
     """
 
@@ -91,7 +96,7 @@ class TextFile:
         r"""The lines with their ends, \n, \r\n or \r; raises CorpusError where one is too long."""
         rest, n_lines = "", 0
         for text in self.pieces(progress):
-            lines = list(io.StringIO(rest + text, newline=""))
+            lines = list(io.StringIO(rest + SURROGATES.sub(DAMAGED, text), newline=""))
             rest = lines.pop() if lines and not lines[-1].endswith("\n") else ""
             n_lines += len(lines)
             if len(rest) > LONGEST_LINE:
@@ -102,13 +107,13 @@ class TextFile:
             yield rest
 
     def pieces(self, progress: Progress = silent) -> Iterator[str]:
-        """The text without a byte order mark; � is any character that is not in the encoding.
+        """The text without a byte order mark; a surrogate is any character not in the encoding.
 
         Raises SettingError where Python lacks the encoding, or the file is not in it.
         """
         try:
             io.TextIOWrapper(io.BytesIO(), self.encoding)  # refuses those that are not of text
-            decoder = codecs.getincrementaldecoder(self.encoding)("replace")
+            decoder = codecs.getincrementaldecoder(self.encoding)("clsviz.damaged")
         except (LookupError, ValueError, TypeError):
             reason = f"Python does not know the encoding {quote(self.encoding)}."
             raise SettingError(reason, "Write one such as utf-8, cp1252 or shift_jis.") from None
@@ -133,7 +138,7 @@ def open_text(path: Path, name: str, encoding: str = "", progress: Progress = si
     for text in TextFile(path, name, chosen).pieces(progress):
         n_characters += len(text.strip())
         n_controls += len(CONTROLS.findall(text))
-        n_damaged += text.count(DAMAGED)
+        n_damaged += len(SURROGATES.findall(text))
     if n_characters == n_controls:
         raise no_text(name)
     most = n_characters / (100 if is_guess else 10)  # a guess may see halves of characters
@@ -147,18 +152,17 @@ def _find_encoding(path: Path, name: str, progress: Progress) -> tuple[str, bool
 
     A few damaged characters make UTF-8 no other encoding, in which all the rest would be wrong.
     """
-    n_valid = n_damaged = 0
-    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-    for number, chunk in enumerate(itertools.chain(chunks(path, name, progress), [b""])):
-        for bom, encoding in BOMS.items():
-            if number == 0 and chunk.startswith(bom):
-                return encoding, False
-        if any(sign in chunk for sign in NEVER_GUESSED):
+    beginning = next(chunks(path, name), b"")
+    for bom, encoding in BOMS.items():
+        if beginning.startswith(bom):
+            return encoding, False
+    n_damaged = n_beyond = 0
+    for text in TextFile(path, name, "utf-8").pieces(progress):
+        if any(sign in text for sign in NEVER_GUESSED):
             raise _not_in("", name)
-        text = decoder.decode(chunk, final=not chunk)
-        n_damaged += len(re.findall("[\udc80-\udcff]", text))
-        n_valid += len(re.findall("[^\0-\x7f\udc80-\udcff]", text))
-    if 2 * n_damaged <= n_valid:
+        n_damaged += len(SURROGATES.findall(text))
+        n_beyond += len(re.findall(r"[^\0-\x7f]", text))
+    if 3 * n_damaged <= n_beyond:
         return "utf-8", False
     sample = ""
     for line in TextFile(path, name, "latin-1").lines():

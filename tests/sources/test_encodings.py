@@ -81,8 +81,8 @@ def test_encodings_that_a_file_is_not_in_or_python_lacks_are_refused(
 
 
 def test_damaged_utf8_stays_utf8_and_is_counted(read: Read) -> None:
-    corpus = read("damaged.txt", "zwölf Boxkämpfer\n".encode() * 4 + b"bad \xff\n")
-    assert texts(corpus) == ["zwölf Boxkämpfer"] * 4 + ["bad �"]
+    corpus = read("damaged.txt", "zwölf Boxkämpfer �\n".encode() * 4 + b"bad \xff\n")
+    assert texts(corpus) == ["zwölf Boxkämpfer �"] * 4 + ["bad �"]
     assert corpus.reading.encoding == "utf-8"
     assert corpus.reading.caveats == ("Damaged characters, which are read as �: 1.",)
 
