@@ -66,13 +66,13 @@ PICTURES: Final = files("clsviz") / "ui" / "pictures"
 
 FIRST_STYLE: Final = """
 #first-words { position: fixed; z-index: 999991; inset: 0 0 0 300px; padding: 0.75rem 5rem;
-  font-family: "Source Sans", sans-serif; background: #fff; color: #31333f; pointer-events: none;
+  font-family: "Source Sans", sans-serif; background: #fff; color: #2f2d2b; pointer-events: none;
   animation: leave 0s 20s forwards; }
-#first-words * { font-weight: 600; line-height: 1.2; margin: 0 0 4px; }
-#first-words h2 { font-size: 1.45rem; }
-#first-words h3 { font-size: 1.2rem; }
-@media (prefers-color-scheme: dark) { #first-words { background: #0e1117; color: #fafafa; } }
-@media (max-width: 768px) { #first-words { inset: 0; padding: 3.5rem 1rem; } }
+#first-words * { line-height: 1.2; letter-spacing: -0.005em; margin: 0; }
+#first-words h2 { font-size: 1.45rem; font-weight: 500; padding-bottom: 0.1rem; }
+#first-words h3 { font-size: 1.2rem; font-weight: 600; }
+@media (prefers-color-scheme: dark) { #first-words { background: #171614; color: #edebe8; } }
+@media (max-width: 768px) { #first-words { inset: 3.75rem 0 0; padding: 0.75rem 1rem; } }
 @keyframes leave { to { visibility: hidden; } }
 body:has(.stAlert, [role=dialog], [role=progressbar]) #first-words { display: none; }
 """

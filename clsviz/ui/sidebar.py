@@ -147,9 +147,7 @@ def show(page: str) -> Experiment:
     else they would leave the address.
     """
     state = st.session_state
-    for name in state.get("dropped", []):  # it was not in the address when it changed
-        if name in state and _is_set(name):
-            st.query_params[name] = "true" if state[name] is True else state[name]
+    _write_address()
     state.dropped = []
     if refused := _drop_refused():
         state.refused = refused
@@ -253,6 +251,15 @@ def _is_set(*names: str) -> bool:
     return any(value and str(value) != str(DEFAULTS.get(name)) for name, value in values.items())
 
 
+def _write_address() -> None:
+    """Write settings into the address that changed while no widget was bound to them."""
+    for name in LABELS:
+        value = st.session_state.get(name)
+        if value and name not in st.query_params and _is_set(name):
+            with suppress(StreamlitAPIException):
+                st.query_params[name] = "true" if value is True else value
+
+
 def _drop_refused() -> list[str]:
     """Drop from the address what cannot be used; returns a sentence for each such setting.
 
@@ -329,7 +336,7 @@ def _own_file(setting: str) -> None:
     The other setting of a corpus follows, unless it has a value of its own.
     """
     if name := _own_files().get(st.session_state.get(setting, "")):
-        st.caption(layout.escape(f"Your file {name}"))
+        st.caption(layout.escape(f"Your file: {name}"))
     icon, key = ":material/upload_file:", f"own_{setting}"
     look: dict[str, Any] = {"icon": icon, "width": "stretch", "key": key, "on_change": "rerun"}
     with st.popover("Use your own file", **look) as box:

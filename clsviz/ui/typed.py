@@ -5,6 +5,7 @@ from typing import Any, Final
 import streamlit as st
 
 from clsviz.encoder.anatomy import Anatomy
+from clsviz.errors import quote
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import measure_texts
@@ -88,14 +89,19 @@ def show_measured(sentences: list[dict[str, Any]], result: Result) -> None:
     """Draw a line for each sentence: its length, its norm, and how it compares."""
     table = result.table
     used = table.loc[table["is_used"], ["norm", "length"]] if sentences else table
+    lines = []
     for own in sentences:
-        words = f"{own['length']:,} {result.about['unit']}, norm {own['norm']:.5g}"
         rank = percentile(own["norm"], own["length"], used["norm"], used["length"])
         if own["truncated"]:
-            words += ", of its beginning alone: it is longer than the model reads"
-        elif rank is not None:
-            words += f", which tops {percent(rank / 100)} of sentences about as long"
-        st.markdown(f":orange[★] “{layout.escape(own['sentence'])}”: {layout.escape(words)}")
+            comparison = "of its beginning alone: it is longer than the model reads"
+        elif rank is None:
+            comparison = "with too few sentences about as long to compare it with"
+        else:
+            comparison = f"which tops {percent(rank / 100)} of sentences about as long"
+        size = f"{own['length']:,} {result.about['unit']}, norm {own['norm']:.5g}"
+        words = layout.escape(f"{quote(own['sentence'])}: {size}, {comparison}")
+        lines.append(f":yellow[★] {words}")
+    st.markdown("  \n".join(lines))
 
 
 def show_tokens(anatomy: Anatomy) -> None:

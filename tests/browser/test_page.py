@@ -75,11 +75,11 @@ def test_hover_shows_the_sentence_and_survives_a_redraw(visit: Visit) -> None:
 
 
 def test_nothing_in_a_sentence_comes_to_life(visit: Visit) -> None:
-    text = "Is a :material/bug: :streamlit: at www.a.org, a@b.org, http://a.b, <b>$x$</b> -> --?"
+    text = "A :material/bug: :streamlit: www.a.org, a@b.org, http://a.b, <b>$x$</b> -> --?"
     page = visit(LINK)
     ready(page)
     type_sentence(page, text)
-    line = page.get_by_text("★ “Is a")
+    line = page.get_by_text("★ “A :")
     assert f"“{text}”" in line.inner_text().replace("\N{WORD JOINER}", "")
     expect(line.locator("a, img, [role=img], b")).to_have_count(0)
 
@@ -179,6 +179,15 @@ def test_a_finger_scrolls_the_page_and_a_tap_shows_a_sentence(visit: Visit) -> N
     assert page.get_by_test_id("stMain").evaluate("main => main.scrollTop") > 200
 
 
+def test_the_menu_of_a_phone_closes_when_a_page_was_chosen(visit: Visit) -> None:
+    page = visit(LINK, size="phone")
+    ready(page)
+    page.get_by_role("button", name="Expand sidebar").click()
+    page.get_by_role("link", name="Where length lives").click()
+    expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
+    ready(page, "where_length_lives")
+
+
 @pytest.mark.parametrize(
     ("path", "size", "scheme"),
     [
@@ -231,9 +240,15 @@ def test_the_policy_of_a_public_server_allows_what_a_page_does(
     page = visit(name * (name != web.FIRST_PAGE), server=public)
     messages: list[str] = []
     page.on("console", lambda message: messages.append(message.text))
-    page.reload()
+    page.reload(wait_until="commit")
+    first = page.locator("#first-words h2").bounding_box()
     expect(page.get_by_role("figure").first.locator("svg").first).to_be_visible()
     assert [text for text in messages if "Content Security Policy" in text] == []
     expect(page.get_by_text("WebGL is not supported")).to_have_count(0)
     expect(page.locator("#first-words")).to_have_count(0)
-    expect(page.get_by_role("heading", level=2).first).to_have_text(web.cards()[name]["question"])
+    question = page.get_by_role("heading", level=2).first
+    expect(question).to_have_text(web.cards()[name]["question"])
+    box = question.bounding_box()
+    assert first
+    assert box
+    assert (first["y"] == box["y"]) == (name != "sentence")  # its input is above

@@ -238,7 +238,7 @@ def test_typed_sentences_come_by_a_link_are_measured_once_and_stored_nowhere(
     for _ in range(3):
         page.run()
     assert runner.texts.count(typed) == 1
-    lines = [line.value for line in page.markdown if "★" in line.value]
+    [lines] = [text.value.splitlines() for text in page.markdown if "★" in text.value]
     assert all(layout.escape(text) in line for text, line in zip(typed, lines, strict=True))
     page.text_area(key="text").set_value("the old cat").run()
     redraw(page, lambda page: "“the old cat”" in words(page.markdown))
@@ -267,6 +267,7 @@ def test_another_column_searches_by_a_click(
     redraw(page, is_answered)
     expected = answer(SEARCH, column="body", titles="note")
     assert has(page, expected)
+    assert page.query_params["search_titles"] == "note"
     linked = visit(SEARCH, **link, search_titles="note", search_column="body")
     assert has(redraw(linked, is_answered), expected)
 
@@ -324,6 +325,7 @@ def test_a_file_follows_to_other_pages_until_they_have_their_own(
     page = redraw(visit(**SMALL, encoding="cp1254"), is_answered)
     corpus, search = bring(page, "a b.txt", "corpus")
     assert corpus == search
+    assert [page.query_params[key] for key in ("corpus", "search_corpus")] == [corpus, search]
     assert page.session_state["encoding"] == ""
     corpus, search = bring(page, "b.txt", "corpus")
     assert corpus == search
@@ -331,7 +333,7 @@ def test_a_file_follows_to_other_pages_until_they_have_their_own(
     assert bring(page, "c d.txt", "search_corpus") != [corpus, search]
     redraw(page, is_answered).session_state["method"] = True
     assert "--corpus 'c d.txt' --" in page.run().code[-1].value
-    assert page.sidebar.caption[0].value == "Your file c d\\.txt"
+    assert page.sidebar.caption[0].value == "Your file\\: c d\\.txt"
 
 
 def test_chunks_of_the_comparison_are_a_setting_of_the_link(visit: Visit) -> None:
