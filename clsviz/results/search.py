@@ -13,13 +13,13 @@ from clsviz.experiment import Experiment
 from clsviz.jobs.search import Rankings, key_of
 from clsviz.results import origin, provenance
 from clsviz.results.norms import IN_WORDS
-from clsviz.results.numbers import lowered, percent, times
-from clsviz.results.result import Fact, Result, first
+from clsviz.results.numbers import lowered, percent, points, rounded, times
+from clsviz.results.result import Fact, Result
 from clsviz.sources.models import Weights
 from clsviz.sources.searches import Searches
 from clsviz.statistics.exposure import FAIR, FIFTHS, STANDING, Evaluation, Ranking
 from clsviz.statistics.fixes import FORMULAS, Advice, advise, folds_of
-from clsviz.statistics.ranking import N_PLACES, Relevance
+from clsviz.statistics.ranking import Relevance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,7 @@ FIXES: Final = {
 RANGES: Final = {"max_exposure": (1, 1000), "length_power": (-2, 2)}
 
 FIXED: Final = ("precision", "probe_size", "length_cutoff", "layer", "unit")
-OWN: Final = ("model", "corpus", "column", "encoding", "configuration", "split")
+OWN: Final = ("model", "corpus", "pooling", "column", "encoding", "configuration", "split")
 """Settings of a view that a search does not have, and those that own vectors do not."""
 
 MOST_MISLED: Final = 10
@@ -97,7 +97,7 @@ def check(experiment: Experiment, search: Search) -> None:
     values |= {name: (getattr(Experiment, name),) for name in FIXED}
     reasons = dict.fromkeys(values, "; a search has whole texts and exact last vectors")
     if search.vectors is not None:
-        values |= dict.fromkeys(OWN, ("", "minilm", "python-api"))
+        values |= dict.fromkeys(OWN, ("", "minilm", "mean", "python-api"))
         reasons = dict.fromkeys(OWN, ", which own vectors do not have") | reasons
     for name, reason in reasons.items():
         if (value := getattr(experiment, name)) not in values[name]:
@@ -152,8 +152,11 @@ def result(
     verdict = verdict_of(answers)
     excess = _excess(answers.own.fifths, search.max_exposure)
     settings = {**asdict(experiment), **provenance.values(search)}
+    inputs: tuple[Any, ...] = experiment, search
     if search.vectors is not None:
         settings |= dict.fromkeys(("model", "corpus"), search.vectors.name)
+        heeded = Experiment(seed=experiment.seed, sample_size=experiment.sample_size)
+        inputs = heeded, search, ("sample_size",)
     by = weights.fingerprint if weights else fingerprint
     measured_elsewhere = origin(key_of(searches, by, experiment, search.length_power))
     return Result(
@@ -172,7 +175,7 @@ def result(
             "corpus_fingerprint": searches.fingerprint,
             "seconds": round(rankings.seconds, 3),
         },
-        command=_command(experiment, search),
+        command=provenance.search_command("search-test", *inputs),
     )
 
 
@@ -181,38 +184,35 @@ def verdict_of(answers: Answer) -> str:
     own, by = answers.own.fifths, f"by {BY[answers.similarity]}"
     beyond, standing = own[own["is_beyond_words"]], own[own["state"].isin(STANDING)]
     uneven, undecided = (own[own["state"] == state] for state in ("uneven", "undecided"))
-    too_few = "Can’t tell yet: too few searches"
-    return first(
-        (
-            answers.own.recall_interval[0] <= answers.relevance.chance,
-            "Can’t tell: the search finds the right text hardly more often than chance.",
-        ),
-        (len(beyond) > 0, f"Yes: {by}, {_share(beyond)}."),
-        (len(standing) > 0, f"Yes, but not clearly more than word matching: {_share(standing)}."),
-        (len(undecided) > 0, f"{too_few} for texts of the {''.join(undecided.index[:1])} fifth."),
-        (len(uneven) > 0, f"At most a little: {by}, {_share(uneven)}."),
-        (True, f"Hardly: {by}, texts of every length are found about as often as they are right."),
-    )
+    if answers.own.recall_interval[0] <= answers.relevance.chance:
+        return "Can’t tell: the search finds the right text hardly more often than chance."
+    if len(beyond):
+        return f"Yes: {by}, {_share(beyond)}."
+    if len(standing):
+        return f"Yes, but not clearly more than word matching: {_share(standing)}."
+    if len(undecided):
+        few = f"too few texts of the {undecided.index[0]} fifth, or searches for them"
+        return f"Can’t tell yet: {few}."
+    if len(uneven):
+        return f"Somewhat: {by}, {_share(uneven)}."
+    return f"Hardly: {by}, texts of every length are found about as often as they are right."
 
 
 def _share(fifths: "pd.DataFrame") -> str:
     """The fifth that takes most beyond its share, or else the one that takes least of it."""
-    if fifths.empty:
-        return ""
-    shares = fifths["exposure"].fillna(0.0)
+    shares = fifths["exposure"]
     if shares.max() > 1:
-        return f"the {shares.idxmax()} fifth takes {shares.max():.2g} times its share"
-    amount = f"{shares.min():.2g}" if shares.min() >= 0.01 else "under 0.01"
+        return f"the {shares.idxmax()} fifth takes {rounded(shares.max())} times its share"
+    amount = rounded(shares.min()) if shares.min() >= 0.01 else "under 0.01"
     return f"the {shares.idxmin()} fifth takes only {amount} times its share"
 
 
 def _advice(answers: Answer, verdict: str) -> str:
     """What to do, in a sentence."""
     advice = answers.advice
-    if verdict.startswith("Can’t"):
-        return ""
     if advice is None:
-        return f"Leave it{': no fix clearly raises recall' * answers.own.bends}."
+        why = ": no fix stands the test on held-out searches" * answers.own.bends
+        return "" if verdict.startswith("Can’t") else f"Leave it{why}."
     before, after = percent(advice.before), percent(advice.after)
     direction = "rises" if advice.after > advice.before else "falls"
     change = f"{direction} from {before} to {after}" if before != after else f"stays at {after}"
@@ -283,9 +283,9 @@ def _table(searches: Searches, rankings: Rankings, answers: Answer) -> "pd.DataF
     """A row for each search, in the order of the searches.
 
     Columns: query; right, its right text that ranks best, right_tokens, and right_rank, behind
-    wrong ones of the same score; n_right, n_right_found among the ten; first, the text that ranks
-    first, and first_tokens; mean_tokens of the ten; recall; misled: where no right text is among
-    the ten, the logarithm of how many times as long as the right text these are, else 0.
+    wrong ones of the same score; n_right; first, the text that ranks first, and first_tokens;
+    mean_tokens of the ten; recall; misled: where no right text is among the ten, the logarithm of
+    how many times as long as the right text these are, else 0.
     """
     import pandas as pd
 
@@ -301,7 +301,6 @@ def _table(searches: Searches, rankings: Rankings, answers: Answer) -> "pd.DataF
             "right_tokens": right_tokens,
             "right_rank": rankings.ranks[side],
             "n_right": n_right,
-            "n_right_found": np.rint(recall * np.minimum(n_right, N_PLACES)).astype(np.int32),
             "first": texts[best],
             "first_tokens": ten_tokens[:, 0],
             "mean_tokens": ten_tokens.mean(axis=1),
@@ -314,17 +313,17 @@ def _table(searches: Searches, rankings: Rankings, answers: Answer) -> "pd.DataF
 
 def misled(result: Result) -> "pd.DataFrame":
     """Rows of the searches that missed, and found texts of the most different lengths."""
-    rows = result.table[result.table["misled"] != 0]
+    rows = result.table[result.table["recall"] == 0]
     return rows.sort_values("misled", key=lambda column: -abs(column), kind="stable")[:MOST_MISLED]
 
 
 def misled_title(rows: "pd.DataFrame") -> str:
-    """What length did to the searches that it misled most."""
+    """How much longer or shorter texts are that are found in the place of the right ones."""
     if rows.empty:
-        return "No search found only texts of other lengths"
+        return "No search misses all of its right texts"
     worst = float(rows["misled"].iloc[0])
-    ratio = f"{np.exp(abs(worst)):.2g} times {'longer' if worst > 0 else 'shorter'}"
-    return f"Length misled some: they found texts up to {ratio} than the right one"
+    ratio = f"{rounded(np.exp(abs(worst)))} times {'longer' if worst > 0 else 'shorter'}"
+    return f"Searches that miss find texts up to {ratio} than the right one"
 
 
 def fix_title(result: Result) -> str:
@@ -346,14 +345,14 @@ def fix_table(result: Result) -> "pd.DataFrame":
     }
     rows = []
     for way, numbers in ways.items():
-        low, high = map(percent, numbers.get("interval", (0, 0)))
-        change = f"{percent(numbers.get('difference', 0))} ({low} to {high})"
+        ends = " to ".join(map(points, numbers.get("interval", ())))
+        shortest, *_, longest = np.array(numbers["exposure"], np.float64)
         row = {
             "Way": way,
             "Recall": percent(numbers["recall_at_10"]),
-            "Change": change * ("difference" in numbers),
-            "Shortest fifth": times(numbers["exposure"][0] or 0.0),
-            "Longest fifth": times(numbers["exposure"][-1] or 0.0),
+            "Change": f"{points(numbers['difference'])} ({ends})" if ends else "",
+            "Shortest fifth": times(shortest),
+            "Longest fifth": times(longest),
         }
         rows.append(row)
     return pd.DataFrame(rows)
@@ -401,16 +400,15 @@ def _caveats(
     """Everything left out or doubtful, a sentence each."""
     truncated = float(rankings.truncated.mean())
     most = search.max_exposure or 1.0
-    limits = f"{1 / most:.2g} to {most:g}"
+    limits = f"{rounded(1 / most)} to {most:g}"
     beyond, undecided = (", ".join(excess.get(key, [])) for key in ("exceeded", "undecided"))
     cases = {
         f"The model reads only the beginning of {percent(truncated)} of the texts.": truncated,
         IN_WORDS: search.vectors,
         **pipeline_caveats(model, search.similarity),
         f"Exposure is outside {limits} for fifths: {beyond}.": beyond,
-        f"Too few searches to tell if exposure is within {limits} for fifths: {undecided}.": (
-            undecided
-        ),
+        f"Too few texts or searches to tell if exposure is within {limits}, for fifths: "
+        f"{undecided}.": undecided,
     }
     return (*searches.caveats, *(text for text, holds in cases.items() if holds))
 
@@ -426,11 +424,3 @@ def pipeline_caveats(model: Weights | None, similarity: str) -> dict[str, object
             steps.normalizes and similarity == "dot"
         ),
     }
-
-
-def _command(experiment: Experiment, search: Search) -> str:
-    """The command that repeats a search test."""
-    if search.vectors is not None:
-        experiment, names = Experiment(seed=experiment.seed), ()
-        return provenance.search_command("search-test", experiment, search, names)
-    return provenance.search_command("search-test", experiment, search)

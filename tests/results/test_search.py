@@ -1,6 +1,7 @@
 import json
 import shlex
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import clsviz
 from clsviz import cli
 from clsviz.results.result import Result
-from clsviz.results.search import Answer, misled, verdict_of
+from clsviz.results.search import Answer, fix_table, fix_title, misled, misled_title, verdict_of
 from clsviz.statistics.exposure import FIFTHS, Ranking
 from clsviz.statistics.ranking import Relevance
 
@@ -33,13 +34,15 @@ def ranking(recall: float, *fifths: tuple) -> Ranking:
 VERDICTS = {
     (0.19, FAVOURED): "Can’t tell: the search finds the right text hardly more often than chance.",
     (0.5, FAVOURED, UNCLEAR): "Yes: by cosine, the shortest fifth takes 3.4 times its share.",
+    (0.5, (160.0, "favoured", True)): "Yes: by cosine, the shortest fifth takes 160 times its"
+    " share.",
     (0.5, FAIR, FAIR, FAIR, FAIR, NEGLECTED): "Yes: by cosine, the longest fifth takes only 0.2"
     " times its share.",
     (0.5, (3.4, "favoured", False)): "Yes, but not clearly more than word matching: the shortest"
     " fifth takes 3.4 times its share.",
-    (0.5, SOMEWHAT, UNCLEAR): "Can’t tell yet: too few searches for texts of the second-shortest"
-    " fifth.",
-    (0.5, SOMEWHAT): "At most a little: by cosine, the shortest fifth takes 1.3 times its share.",
+    (0.5, SOMEWHAT, UNCLEAR): "Can’t tell yet: too few texts of the second-shortest fifth, or"
+    " searches for them.",
+    (0.5, SOMEWHAT): "Somewhat: by cosine, the shortest fifth takes 1.3 times its share.",
     (0.5,): "Hardly: by cosine, texts of every length are found about as often as they are right.",
 }
 
@@ -79,7 +82,7 @@ def test_a_row_a_search_says_what_it_found(dot: Result, frame: pd.DataFrame, opt
     assert list(table["query"]) == list(frame["title"])
     assert list(table["right"]) == list(frame["text"])
     assert list(table["right_tokens"]) == [lengths[text] for text in table["right"]]
-    assert ((table["right_rank"] <= 10) == (table["n_right_found"] == 1)).all()
+    assert ((table["right_rank"] <= 10) == (table["recall"] == 1)).all()
     assert ((table["first"] == table["right"]) == (table["right_rank"] == 1)).all()
     assert dot.fact("recall_at_10") == pytest.approx(table["recall"].mean())
 
@@ -87,10 +90,55 @@ def test_a_row_a_search_says_what_it_found(dot: Result, frame: pd.DataFrame, opt
 def test_the_searches_that_length_misled_most_come_first(dot: Result) -> None:
     rows = misled(dot)
     ratios = np.abs(np.log(rows["mean_tokens"] / rows["right_tokens"]))
-    missed = dot.table[dot.table["n_right_found"] == 0]
+    missed = dot.table[dot.table["recall"] == 0]
     assert 0 < len(rows) <= 10
     assert ratios.is_monotonic_decreasing
     assert ratios.iloc[0] == np.abs(np.log(missed["mean_tokens"] / missed["right_tokens"])).max()
+    ratio = f"{np.exp(ratios.iloc[0]):.2g} times shorter"
+    assert misled_title(rows) == f"Searches that miss find texts up to {ratio} than the right one"
+
+
+def test_a_search_by_chance_has_the_fix_that_helps_in_advice_title_and_table(
+    frame: pd.DataFrame, options
+) -> None:
+    texts = {"corpus": frame, "titles": "title", "column": "text"}
+    result = clsviz.search_test(**texts, similarity="dot", pooling="cls", **options)
+    assert result.verdict.startswith("Can’t tell: the search finds the right text hardly more")
+    assert result.advice.startswith("Normalise your vectors: recall rises from ")
+    assert fix_title(result) == "Of 4 fixes tried, one is advised: normalise your vectors"
+    change = fix_table(result).set_index("Way")["Change"]["Normalise your vectors"]
+    gain = result.details["fixes"]["normalized"]["difference"]
+    assert change.startswith(f"{100 * gain:.2g} points (")
+
+
+def test_an_exposure_that_is_undefined_is_no_number(dot: Result) -> None:
+    exposure = [None, *dot.details["exposure"][1:]]
+    table = fix_table(replace(dot, details={**dot.details, "exposure": exposure}))
+    assert table["Shortest fifth"][0] == "–"
+    assert table["Longest fifth"][0] != "–"
+
+
+@pytest.fixture
+def own(frame: pd.DataFrame, tmp_path: Path) -> dict[str, Path]:
+    """Files of own vectors, of which those of texts and queries have nothing in common."""
+    random = np.random.RandomState(0)
+    files = {"vectors": ("text", "id"), "query_vectors": ("query", "ids")}
+    for name, columns in files.items():
+        texts = frame["text" if name == "vectors" else "title"]
+        data = dict(zip(columns, (texts, map(str, range(240))), strict=True))
+        vectors = list(random.randn(240, 8).astype(np.float32))
+        pd.DataFrame({**data, "vector": vectors}).to_parquet(tmp_path / f"{name}.parquet")
+    return {name: tmp_path / f"{name}.parquet" for name in files}
+
+
+def test_own_vectors_have_settings_that_they_heed(own: dict[str, Path], capsys) -> None:
+    result = clsviz.search_test(**own, sample_size=200, seed=3)
+    assert cli.main([*shlex.split(result.command)[1:], "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert {**again, "seconds": 0} == {**result.json(), "seconds": 0}
+    assert again["n_texts"] == 200
+    with pytest.raises(clsviz.ClsvizError, match="pooling is “cls”, which own vectors do not have"):
+        clsviz.search_test(**own, pooling="cls")
 
 
 def test_json_holds_every_ranking_and_fix(dot: Result, frame: pd.DataFrame, options) -> None:
@@ -162,7 +210,7 @@ def test_status_1_means_that_an_exposure_is_surely_beyond_the_limit(run) -> None
     for limit, expected, caveat in (
         (1.01 * farthest, 0, ""),
         (max(1, 0.99 * surest), 1, "Exposure is outside"),
-        (1.01 * surest, 0, "Too few searches to tell"),
+        (1.01 * surest, 0, "Too few texts or searches to tell"),
     ):
         status, output, _ = run("--max-exposure", f"{limit:.4f}")
         assert status == expected
