@@ -13,7 +13,7 @@ from clsviz.errors import quote
 from clsviz.experiment import Experiment, Precision
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.worker import Runner
-from clsviz.results.numbers import counted, number
+from clsviz.results.numbers import counted, number, percent
 from clsviz.results.result import Fact, Result
 from clsviz.results.select import check_vector
 from clsviz.sources import models
@@ -25,15 +25,6 @@ VERSION: Final = 1
 
 EXAMPLE: Final = "Sinan loves a beautiful day"
 """The sentence of a visitor who has typed none; all that is measured of it is stored."""
-
-SHARES: Final = {
-    0.95: "nearly all",
-    0.5: "over half",
-    1 / 3: "over a third",
-    0.25: "over a quarter",
-    0.2: "over a fifth",
-    0.1: "over a tenth",
-}
 
 ROUNDING: Final = 1e-5  # the output of a pooler is between −1 and 1
 N_FIRST: Final = 5  # numbers of a vector in a sentence
@@ -75,38 +66,45 @@ def anatomy(parts: Anatomy, weights: Weights, text: str, experiment: Experiment)
     """The answer for a model and a text in it; the table has a row for each parameter."""
     import pandas as pd
 
-    shapes = parts.shapes
-    columns = {
-        "name": parts.names,
-        "shape": [" × ".join(map(str, shape)) for shape in shapes],
-        "weights": [math.prod(shape) for shape in shapes],
-        "part": parts.parts,
-    }
-    table = pd.DataFrame(columns)
+    table = pd.DataFrame(
+        {
+            "name": parts.names,
+            "shape": [" × ".join(map(str, shape)) for shape in parts.shapes],
+            "weights": [math.prod(shape) for shape in parts.shapes],
+            "part": parts.parts,
+        }
+    )
     sizes = {
         str(part): int(n) for part, n in table.groupby("part", sort=False)["weights"].sum().items()
     }
     n_weights = sum(sizes.values())
     share = sizes.get("embeddings", 0) / n_weights
     norms = np.linalg.norm(parts.states.astype(np.float64), axis=1).tolist()
-    facts = (
-        Fact("n_parameters", "parameters", len(table), None, "count"),
-        Fact("n_vocabulary", "tokens in the vocabulary", parts.vocabulary, None, "count"),
-        Fact("max_length", "tokens read at most", parts.max_length, None, "count"),
-        Fact("width", "numbers in a vector", parts.states.shape[1], None, "count"),
-        Fact("n_heads", "heads of attention in a layer", parts.n_heads, None, "count"),
-        Fact("n_weights", "weights", n_weights, None, "count", is_quiet=True),
-        Fact("embeddings_share", "in the embeddings", share, None, "percent", is_quiet=True),
-    )
-    roles = [{"role": role, "token": token, "id": n} for role, token, n in parts.special]
+    counts = {
+        "n_parameters": ("parameters", len(table)),
+        "n_vocabulary": ("tokens in the vocabulary", parts.vocabulary),
+        "max_length": ("tokens read at most", parts.max_length),
+        "width": ("numbers in a vector", parts.states.shape[1]),
+        "n_heads": ("heads of attention in a layer", parts.n_heads),
+    }
     return Result(
         kind="anatomy",
         question=f"What happens to [CLS] on its way through {weights.label}?",
         verdict=verdict_of(parts.n_layers, n_weights, share),
-        facts=tuple(fact for fact in facts if fact.value is not None),
+        facts=(
+            *(
+                Fact(key, *fact, form="count")
+                for key, fact in counts.items()
+                if fact[1] is not None
+            ),
+            Fact("n_weights", "weights", n_weights, None, "count", is_quiet=True),
+            Fact("embeddings_share", "in the embeddings", share, None, "percent", is_quiet=True),
+        ),
         details={
             "layers": [{"layer": n, "norm": norm} for n, norm in enumerate(norms)],
-            "special_tokens": roles,
+            "special_tokens": [
+                dict(zip(("role", "token", "id"), row, strict=True)) for row in parts.special
+            ],
         },
         picture={"text": text, "steps": _steps(parts, sizes, norms)},
         caveats=_caveats(parts, weights),
@@ -122,8 +120,8 @@ def anatomy(parts: Anatomy, weights: Weights, text: str, experiment: Experiment)
 def verdict_of(n_layers: int, n_weights: int, share: float) -> str:
     """The size of a model in a sentence; share: of the weights that is in the embeddings."""
     size = f"{n_weights / 1e6:,.1f} million" if n_weights >= 1e5 else f"{n_weights:,}"
-    amount = next((text for limit, text in SHARES.items() if share >= limit), "under a tenth")
-    return f"{counted(n_layers, 'layer')}, {size} weights, {amount} of them in the embeddings."
+    embedded = f"{percent(share)} of them in the embeddings"
+    return f"{counted(n_layers, 'layer')}, {size} weights, {embedded}."
 
 
 def hidden_state(parts: Anatomy, experiment: Experiment, label: str) -> str:
@@ -155,10 +153,10 @@ def answers(parts: Anatomy, weights: Weights) -> list[tuple[str, str]]:
     """Questions about [CLS] that people ask, each with its answer and the reason."""
     cls, last = parts.tokens[0], parts.tokens[-1]
     pooling = pipeline.read(weights.folder).pooling
-    takes = "The files of this model do not say which vector it was trained for."
+    takes = "The files of this model here do not say which vector it was trained for."
     if pooling:
         takes = f"This model’s own pipeline takes the vector {quote(pooling)}."
-    origin = "drawn at random here, else learned" if weights.is_untrained else "learned"
+    origin = "random here, else learned" if weights.is_untrained else "learned"
     return [
         (
             "Is it [0] or [-1]? Layers end with [-1], and tokens begin with [0]",
@@ -172,7 +170,7 @@ def answers(parts: Anatomy, weights: Weights) -> list[tuple[str, str]]:
         ),
         (
             "Why not the mean over all tokens? Models differ in what they are trained for",
-            f"{takes} Choose it under Vector, and every page is about it.",
+            f"{takes} “Vector” chooses among [CLS], the mean and the pooler’s output.",
         ),
         (
             "Which layer? The last of a fine-tuned model, else the seventh or eighth of twelve",
@@ -204,11 +202,11 @@ def _steps(
 def _caveats(parts: Anatomy, weights: Weights) -> tuple[str, ...]:
     layers, blocks = counted(parts.n_layers, "layer"), counted(parts.n_blocks, "block")
     shared = f"{layers} share {blocks}: their weights are counted at the first."
-    read = f"The model reads only the first {len(parts.ids):,} tokens of the sentence."
+    read = f"{len(parts.ids):,} tokens, special ones included"
     cases = {
         "The weights are random.": weights.is_untrained,
         shared: parts.n_layers > parts.n_blocks,
-        read: parts.is_cut,
+        f"The model reads only the beginning of the sentence: {read}.": parts.is_cut,
     }
     return tuple(text for text, holds in cases.items() if holds)
 

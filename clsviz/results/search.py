@@ -323,7 +323,7 @@ def misled_title(rows: "pd.DataFrame") -> str:
         return "No search misses all of its right texts"
     worst = float(rows["misled"].iloc[0])
     ratio = f"{rounded(np.exp(abs(worst)))} times {'longer' if worst > 0 else 'shorter'}"
-    return f"Searches that miss find texts up to {ratio} than the right one"
+    return f"Searches that miss find texts on average up to {ratio} than the right one"
 
 
 def fix_title(result: Result) -> str:
@@ -345,7 +345,7 @@ def fix_table(result: Result) -> "pd.DataFrame":
     }
     rows = []
     for way, numbers in ways.items():
-        ends = " to ".join(map(points, numbers.get("interval", ())))
+        ends = " to ".join(rounded(100 * end) for end in numbers.get("interval", ()))
         shortest, *_, longest = np.array(numbers["exposure"], np.float64)
         row = {
             "Way": way,

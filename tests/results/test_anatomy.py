@@ -1,6 +1,7 @@
 """Inside the model: the answer, and what is stored of it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -41,9 +42,9 @@ def parts(tiny_weights: Weights, tmp_path_factory: pytest.TempPathFactory) -> An
 @pytest.mark.parametrize(
     ("size", "verdict"),
     [
-        ((6, 22_713_216, 0.525), "6 layers, 22.7 million weights, over half of them"),
-        ((12, 109_482_240, 0.218), "12 layers, 109.5 million weights, over a fifth of them"),
-        ((1, 9_000, 0.05), "1 layer, 9,000 weights, under a tenth of them"),
+        ((6, 22_713_216, 0.525), "6 layers, 22.7 million weights, 52% of them"),
+        ((12, 109_482_240, 0.218), "12 layers, 109.5 million weights, 22% of them"),
+        ((1, 9_000, 0.05), "1 layer, 9,000 weights, 5% of them"),
     ],
 )
 def test_verdicts(size: tuple[int, int, float], verdict: str) -> None:
@@ -76,6 +77,17 @@ def test_answers_name_the_numbers_of_this_model(parts: Anatomy, tiny_weights: We
     assert "row 2 of the word embeddings" in reasons
     assert f"begins {parts.cls_input[0]:.4f}".replace("-", "−") in reasons
     assert "the same up to rounding" in pooler(parts)[1]
+
+
+def test_a_text_that_is_cut_and_weights_that_are_random_are_caveats(
+    tiny_weights: Weights, store: Results
+) -> None:
+    text, random = "the cat " * 40, replace(tiny_weights, is_untrained=True)
+    parts = dissected(tiny_weights, "exact", text, InProcess(), store)
+    assert anatomy(parts, random, text, Experiment()).caveats == (
+        "The weights are random.",
+        "The model reads only the beginning of the sentence: 64 tokens, special ones included.",
+    )
 
 
 @pytest.mark.slow

@@ -95,7 +95,7 @@ def test_the_searches_that_length_misled_most_come_first(dot: Result) -> None:
     assert ratios.is_monotonic_decreasing
     assert ratios.iloc[0] == np.abs(np.log(missed["mean_tokens"] / missed["right_tokens"])).max()
     ratio = f"{np.exp(ratios.iloc[0]):.2g} times shorter"
-    assert misled_title(rows) == f"Searches that miss find texts up to {ratio} than the right one"
+    assert f"on average up to {ratio} than" in misled_title(rows)
 
 
 def test_a_search_by_chance_has_the_fix_that_helps_in_advice_title_and_table(
