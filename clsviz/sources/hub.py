@@ -154,8 +154,7 @@ def failure(
         if isinstance(cause, (ClsvizError, Cancelled)):
             return cause
         names = {base.__name__ for base in type(cause).__mro__}
-        response = getattr(cause, "response", cause)
-        status = getattr(response, "status_code", getattr(cause, "status", 0))
+        status = getattr(getattr(cause, "response", None), "status_code", 0)
         if names & {"GatedRepoError", "DatasetNotFoundError"}:  # of a dataset that the Hub has
             remedy = f"Ask for access on its page of the Hugging Face Hub, then {LOG_IN}"
             return UNREADABLE[kind](f"{name} is gated.", remedy)
@@ -178,7 +177,7 @@ def failure(
             return StoreError(f"The disk is too full for {name}.", remedy)
         if names & {"TimeoutError", "TimeoutException"}:
             return HubError(f"The Hugging Face Hub does not answer for {name}.", "Try again later.")
-        if names & {"ConnectionError", "TransportError", "ClientError"}:
+        if names & {"ConnectionError", "TransportError"}:
             break
     else:  # something other than the Hub answers
         if is_lenient:

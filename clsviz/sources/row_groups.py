@@ -8,7 +8,6 @@ import multiprocessing
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing.pool import ThreadPool
 from typing import Any, Final, NamedTuple
 
@@ -127,16 +126,9 @@ class Files:
     """
 
     def __init__(self, repository: hub.Repository, progress: Progress, limits: Limits) -> None:
-        import aiohttp
-        import fsspec
-        from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]
+        from huggingface_hub import HfFileSystem
 
-        patience = limits.patience
-        timeout = aiohttp.ClientTimeout(sock_connect=min(patience, 4.0), sock_read=patience)
-        session = {"headers": build_hf_headers(), "trust_env": True, "timeout": timeout}
-        self._system = fsspec.filesystem("http", skip_instance_cache=True, client_kwargs=session)
-        commit = repository.commit
-        self._asking = partial(hub.asking, repository.name, "dataset", commit, patience)
+        self._system = HfFileSystem()
         self._repository, self._progress, self._limits = repository, progress, limits
         self._footers: dict[str, pq.FileMetaData] = {}
 
@@ -171,12 +163,9 @@ class Files:
         return texts
 
     def _open(self, path: str) -> Any:
-        from huggingface_hub import hf_hub_url
-
-        repository = self._repository
-        url = hf_hub_url(repository.name, path, repo_type="dataset", revision=repository.commit)
-        size = repository.sizes[path]
-        return self._system.open(url, size=size, cache_type="none", block_size=2**16)
+        address = f"datasets/{self._repository.name}@{self._repository.commit}/{path}"
+        size = self._repository.sizes[path]
+        return self._system.open(address, size=size, cache_type="none", block_size=2**16)
 
     def _check_size(self, n_bytes: int) -> None:
         if n_bytes > self._limits.group_bytes:
@@ -187,20 +176,20 @@ class Files:
 
     def _each(self, read: Callable[[Any], Any], items: Sequence[Any], unit: str) -> list[Any]:
         """The value for each item, read by several threads; None where the file is damaged."""
-        import aiohttp
+        from huggingface_hub.errors import HfHubHTTPError
 
-        def attempt(item: Any, is_last: bool = False) -> Any:
+        def attempt(item: Any) -> Any:
             try:
                 return read(item)
-            except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
-                if is_last or getattr(error, "status", 500) < 500:
-                    raise
-                return attempt(item, is_last=True)
+            except (HfHubHTTPError, TimeoutError):
+                raise
             except (pa.ArrowException, UnicodeDecodeError, OSError):
                 return None
 
         values: list[Any] = []
-        with ThreadPool(THREADS) as pool, self._asking():
+        name, commit = self._repository.name, self._repository.commit
+        asking = hub.asking(name, "dataset", commit, self._limits.patience)
+        with ThreadPool(THREADS) as pool, asking:
             results = pool.imap(attempt, items)
             while len(values) < len(items):
                 self._progress(len(values), len(items), unit)  # which may cancel

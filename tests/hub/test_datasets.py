@@ -67,6 +67,7 @@ def test_files_that_cannot_be_read_are_counted(hub: Hub, files_at_once: int) -> 
         "data/train-1.parquet": parquet({"other": TEXTS}),
         "data/train-2.parquet": FILE[:500] + b"\xff" * 300 + FILE[800:],
         "data/train-3.parquet": b"\xff" * 1000,
+        "data/train-4.parquet": b"",
     }
     hub.add(files)
     limits = {"files_at_once": files_at_once}
@@ -74,7 +75,7 @@ def test_files_that_cannot_be_read_are_counted(hub: Hub, files_at_once: int) -> 
     assert set(corpus.table["sentence"].to_pylist()) == set(TEXTS)
     damaged, out = corpus.reading.caveats
     assert damaged.startswith("Row groups that are damaged, and are left out: ")
-    assert out == "Files without the column of text, or damaged, which are left out: 2."
+    assert out == "Files without the column of text, or damaged, which are left out: 3."
 
 
 def test_folder_of_the_same_name_is_not_opened(hub: Hub, tmp_path: Path) -> None:

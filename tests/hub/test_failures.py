@@ -34,7 +34,7 @@ def fetch(hub: Hub, kind: str, name: str = "{}", **options: object) -> object:
         ("dataset", "*/README.md", "stall midway", "does not answer"),
         ("dataset", "*.parquet", "stall midway", "does not answer"),
         ("dataset", "*/README.md", "cut", "does not answer"),
-        ("dataset", "*.parquet", "cut", "cannot be reached"),
+        ("dataset", "*.parquet", "cut", "does not answer"),
         ("dataset", "*/README.md", "401", r"\(401\)"),
         ("dataset", "*.parquet", "401", r"\(401\).* log in"),
         ("dataset", "*/tree/*", "429", r"\(429\)"),
