@@ -35,11 +35,16 @@ class Fingerprint:
         return hashlib.sha256(self._lengths.digest() + self._texts.digest()).hexdigest()
 
 
+def digest(*parts: Any) -> str:
+    """SHA-256 of names and numbers."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
 def fingerprint(table: pa.Table) -> str:
     """The fingerprint of the column `sentence`."""
-    digest = Fingerprint()
-    digest.add(table)
-    return str(digest)
+    sha = Fingerprint()
+    sha.add(table)
+    return str(sha)
 
 
 def write(
@@ -49,11 +54,11 @@ def write(
 
     Raises StoreError where the disk is full or may not be written.
     """
-    digest = Fingerprint()
+    sha = Fingerprint()
     with replacing(path) as file, pa.ipc.new_file(file, schema) as writer:
-        for table in map(digest.add, tables):
+        for table in map(sha.add, tables):
             writer.write_table(table)
-        about = {"fingerprint": str(digest), "about": describe()}
+        about = {"fingerprint": str(sha), "about": describe()}
         end = pa.RecordBatch.from_pylist([], schema)
         writer.write_batch(end, custom_metadata={"clsviz": json.dumps(about)})
 
@@ -67,8 +72,8 @@ def read(path: Path, form: Callable[..., T]) -> tuple[pa.Table, str, T] | None:
         if not path.is_file():
             return None
         os.utime(path)  # so that those that nobody opens are known
-        table, digest, about = _read(path, path.stat().st_ino)
-        return table, digest, form(**about)
+        table, sha, about = _read(path, path.stat().st_ino)
+        return table, sha, form(**about)
     except (OSError, pa.ArrowException, ValueError, LookupError, TypeError, RecursionError):
         return None
 

@@ -1,8 +1,6 @@
 """Corpora: names, files and texts in memory become tables of sentences."""
 
 import contextlib
-import hashlib
-import json
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -169,10 +167,10 @@ def _open_file(
     status = text_files.check_file(path)
     place = str(path.resolve()), status.st_size, status.st_mtime_ns
     column, encoding, how = experiment.column, experiment.encoding, experiment.segmentation
-    key = json.dumps([*place, column, encoding, how, *names, RECIPE, sentences.RECIPE])
+    key = copies.digest(*place, column, encoding, how, *names, RECIPE, sentences.RECIPE)
     is_upload = experiment.corpus.startswith(uploads.PREFIX)
     folder = path.parent if is_upload else root / "corpora"  # deleted with the upload
-    copy = folder / f".{hashlib.sha256(key.encode()).hexdigest()[:32]}.arrow"
+    copy = folder / f".{key[:32]}.arrow"
     if copies.read(copy, Reading) is None:
         if is_upload:
             uploads.check_space(root)

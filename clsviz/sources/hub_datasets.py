@@ -5,8 +5,6 @@ a round in random order.
 """
 
 import contextlib
-import hashlib
-import json
 import os
 import re
 import sys
@@ -98,7 +96,7 @@ def draw(
     suggestion = DATASETS.get(name, Suggestion(name))
     parts = (experiment.configuration, experiment.split, experiment.column)
     recipe = (experiment.segmentation, experiment.seed, RECIPE, sentences.RECIPE)
-    folder = root / "corpora" / f"hub-{digest(name, revision, *parts, *recipe)}"
+    folder = root / "corpora" / f"hub-{copies.digest(name, revision, *parts, *recipe)[:32]}"
     size = sys.maxsize if experiment.sample_size == "all" else experiment.sample_size
     table, state = stored_rounds(folder)
     if state is None or not (state.is_complete or len(table) >= size):
@@ -115,8 +113,8 @@ def draw(
         table, state = stored_rounds(folder)
     if state is None or not len(table):
         raise CorpusError(f"{name} has no text that can be read.", "Choose another dataset.")
-    parts = (state.configuration, state.split, state.column)
-    fingerprint = digest(state.repository, state.commit, *parts, state.segmentation, *recipe[1:])
+    part = (state.configuration, state.split, state.column, state.segmentation)
+    fingerprint = copies.digest(state.repository, state.commit, *part, *recipe[1:])[:32]
     caveats = caveats_of(state.doubts)
     if state.split.startswith("partial-"):
         caveats.append("The Hub has converted only the first part of this split to Parquet.")
@@ -127,11 +125,6 @@ def draw(
     reading = Reading(state.column, "", how, n_texts, others, tuple(caveats), state.commit)
     table = table.slice(0, size)
     return Corpus(experiment.corpus, suggestion.label, fingerprint, table, reading)
-
-
-def digest(*parts: object) -> str:
-    """Digest of names and numbers: 32 hexadecimal digits."""
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
 def stored_rounds(folder: Path) -> tuple[pa.Table, State | None]:

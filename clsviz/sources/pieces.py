@@ -1,7 +1,5 @@
 """Texts cut into pieces of several sizes, and sentences that search for the piece they are in."""
 
-import hashlib
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +13,7 @@ from numpy.typing import NDArray
 from clsviz.errors import Undefined, quote
 from clsviz.experiment import Experiment
 from clsviz.progress import Progress, silent
-from clsviz.sources import searches, sentences
+from clsviz.sources import copies, searches, sentences
 from clsviz.sources.corpora import Corpus
 from clsviz.sources.near_duplicates import near_duplicates
 from clsviz.sources.sampling import Sample
@@ -69,8 +67,7 @@ class Pieces:
     @property
     def fingerprint(self) -> str:
         """Of the pieces and of what searches."""
-        content = [corpus.fingerprint for corpus in self.cut], self.queries.tolist()
-        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+        return copies.digest([corpus.fingerprint for corpus in self.cut], self.queries.tolist())
 
     @property
     def n_pieces(self) -> int:
