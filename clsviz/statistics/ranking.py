@@ -85,7 +85,11 @@ def rank_by_pieces(
 def right_ranks(
     queries: ArrayLike, texts: ArrayLike, relevance: Relevance
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The rank, from 1, of the best right text among wrong ones, and its place: int32 (n,) each."""
+    """The rank, from 1, of the best right text among wrong ones, and its place: int32 (n,) each.
+
+    Among wrong ones of the same score its rank is the mean over their orders, rounded up: of 1 only
+    where none is as good.
+    """
     return _ranks(_scores(queries, texts), relevance)
 
 
@@ -157,7 +161,7 @@ def _word_scores(queries: Sequence[str], texts: Sequence[str]) -> Iterator[tuple
 def _ranks(
     scored: Iterable[tuple[slice, Floats32]], relevance: Relevance
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The rank and the place of the best right text of each search."""
+    """The rank of the best right text of each search, as `right_ranks` has it, and its place."""
     ranks, nearest = (np.empty(relevance.n_searches, np.int32) for _ in range(2))
     for rows, scores in scored:
         is_in_block = (relevance.searches >= rows.start) & (relevance.searches < rows.stop)
@@ -166,8 +170,11 @@ def _ranks(
         own[pairs] = scores[pairs]
         scores[pairs] = -np.inf
         nearest[rows] = own.argmax(axis=1)
-        # A wrong text that scores as much comes before: nothing would put it behind.
-        ranks[rows] = (scores >= own.max(axis=1, keepdims=True)).sum(axis=1) + 1
+        best = own.max(axis=1, keepdims=True)
+        n_before, n_equal = (scores > best).sum(axis=1), (scores == best).sum(axis=1)
+        n_own = (own == best).sum(axis=1)
+        # The first of n_own among n_equal others stands behind n_equal / (n_own + 1) of them.
+        ranks[rows] = 1 + n_before + np.ceil(n_equal / (n_own + 1))
     return ranks, nearest
 
 

@@ -56,6 +56,16 @@ def test_recall_ndcg_and_the_best_right_text_are_those_of_their_definitions(
         assert nearest[search] == places[ranks_of_right[0] - 1]
 
 
+def test_among_equal_scores_a_right_text_has_the_mean_rank() -> None:
+    random, scores = np.random.RandomState(0), np.array([9, 5, 5, 5, 5, 5, 5, 3])
+    for right in ([3], [2, 4, 5]):
+        orders = [np.lexsort((random.random_sample(8), -scores)) for _ in range(2000)]
+        mean = np.mean([1 + np.isin(order, right).argmax() for order in orders])
+        relevance = ranking.Relevance.of([np.array(right)], 8)
+        rank = ranking.right_ranks([[1]], scores[:, None], relevance)[0]
+        assert rank == math.ceil(mean - 0.1)  # 4.5 and 2.75, by draws
+
+
 def bm25(query: list[str], text: list[str], texts: list[list[str]]) -> float:
     """The formula, a word at a time, with k1 1.2 and b 0.75."""
     mean = sum(map(len, texts)) / len(texts)
