@@ -128,7 +128,7 @@ def find(
     readings = store.find(key, Readings)
     if readings is None:
         return None
-    name = readings.names[_place(readings.names, experiment, prepared.weights.label)]
+    name = _name(experiment, readings.names, prepared.weights.label)
     return readings, store.find((*key, name), Checks) or UNCHECKED
 
 
@@ -144,7 +144,7 @@ def read(
     assert isinstance(vectors, Vectors)
     n_layers, (_, n_vectors, width) = vectors.n_layers, vectors.vectors.shape
     names = (*map(str, range(n_layers + 1)), *LAST)[:n_vectors]
-    name = names[_place(names, experiment, measured.weights.label)]
+    name = _name(experiment, names, measured.weights.label)
     table = select(measured, replace(experiment, layer=None, pooling="cls"))
     used = used_of(table, measured.sample, store)
     key = _key(measured, experiment)
@@ -192,7 +192,7 @@ def probes(
     random: those of the same architecture with random weights. seconds: that measuring took.
     """
     readings, checks = numbers
-    place = _place(readings.names, experiment, prepared.weights.label)
+    name = _name(experiment, readings.names, prepared.weights.label)
     table = _table(readings, random)
     of_cls = table[table["vector"] == "cls"]
     band = of_cls[["layer", "random_low", "random_high"]].set_axis(["layer", "low", "high"], axis=1)
@@ -203,7 +203,7 @@ def probes(
         question=f"Where can length be read from in {prepared.weights.label}?",
         verdict=verdict_of(readings, experiment.unit),
         advice="" if readings.has_probe else remedy_of(readings.remedy, experiment, *sizes),
-        facts=_facts(readings, checks, place, experiment.unit),
+        facts=_facts(readings, checks, name, experiment.unit),
         details={
             "layers": [folded(row) for row in layers],
             "random_weights": band.to_dict("records") if random else None,
@@ -247,29 +247,24 @@ def findings(result: Result) -> list[tuple[str, str]]:
     """For each check that is computed and defined, what it finds, and what that means."""
     keys = "vector_error", "direction_error", "half_error", "shuffled_probe_r_squared"
     error, direction, half, shuffled = np.array([result.fact(key) for key in keys], np.float64)
-    whole, of_direction, of_half = (
-        length(one, result.picture["unit"]) for one in (error, direction, half)
-    )
-    both = f"A probe of the whole vector, with all sentences, misses by {whole}."
-    does = first(
-        (direction > ALIKE * error, "worse"),
-        (ALIKE * direction < error, "better"),
-        (True, "as well"),
-    )
+    unit = result.picture["unit"]
+    both = f"A probe of the whole vector, with all sentences, misses by {length(error, unit)}."
+    is_better, is_worse = ALIKE * direction < error, direction > ALIKE * error
+    does = "better" if is_better else "worse" if is_worse else "as well"
     halves_do = "worse" if half > ALIKE * error else "almost as well"
-    start, amount, meaning = "With", "nothing", "the probe does not make up what it finds"
+    amount, meaning = "nothing", "the probe does not make up what it finds"
     if shuffled >= 0.01:
-        start, amount, meaning = "Even with", "something", "as much of what it finds may be chance"
+        amount, meaning = "something", "as much of what it finds may be chance"
+    order = "The lengths are put in a random order, five times. An R² of 0 or less is guessing"
     cases = {
-        f"The direction alone does {does}: it misses by {of_direction}": (
+        f"The direction alone does {does}: it misses by {length(direction, unit)}": (
             f"Each vector is divided by its norm, so that all have size 1. {both}"
         ),
-        f"Half as many sentences do {halves_do}: a probe misses by {of_half}": (
+        f"Half as many sentences do {halves_do}: a probe misses by {length(half, unit)}": (
             f"{both} Twice as many may lower that about as much again."
         ),
-        f"{start} shuffled lengths, a probe finds {amount}: R² {percent(shuffled)}": (
-            "The lengths are put in a random order, five times. An R² of 0 or less is guessing:"
-            f" {meaning}."
+        f"In shuffled lengths, a probe finds {amount}: R² {percent(shuffled)}": (
+            f"{order}: {meaning}."
         ),
     }
     values = direction, half, shuffled
@@ -283,14 +278,14 @@ def _key(prepared: Prepared | Measured, experiment: Experiment) -> tuple[object,
     return "probes", VERSION, *model, sample.corpus.fingerprint, sample.seed, n, *view
 
 
-def _place(names: Sequence[str], experiment: Experiment, label: str) -> int:
-    """The place of an experiment's vector in the names of `Readings`; raises SettingError.
+def _name(experiment: Experiment, names: Sequence[str], label: str) -> str:
+    """The name of an experiment's vector in `Readings`, of a model's; raises SettingError.
 
     label: of the model, for the message.
     """
-    n_layers = sum(name.isdecimal() for name in names) - 1
+    n_layers = sum(map(str.isdecimal, names)) - 1
     layer = check_vector(experiment, n_layers, "pooler" in names, label)
-    return layer if experiment.pooling == "cls" else names.index(experiment.pooling)
+    return str(layer) if experiment.pooling == "cls" else experiment.pooling
 
 
 def _view(name: str) -> Experiment:
@@ -318,21 +313,19 @@ def guess_error(used: "pd.DataFrame") -> float:
 
 def _row(measured: Measured, name: str, used: "pd.DataFrame") -> tuple[Floats, Undefined | None]:
     """The numbers of a vector, float64 (6,), and why there is no probe."""
-    row, problem, view = np.full(len(COLUMNS), np.nan), None, _view(name)
-    y = used["length"].to_numpy(np.float64)
+    row, view, y = np.full(len(COLUMNS), np.nan), _view(name), used["length"].to_numpy(np.float64)
     try:
         predictions = predict(measured, view, used)
-        r2, error = ridge.score(y, predictions)
-        interval = ridge.r2_interval(y, predictions, used["cluster"], used.get("row_group"))
-        row[:4] = r2, *interval, error
-    except Undefined as undefined:
-        problem = undefined
+    except Undefined as problem:
+        return row, problem
+    r2, error = ridge.score(y, predictions)
+    interval = ridge.r2_interval(y, predictions, used["cluster"], used.get("row_group"))
+    row[:4] = r2, *interval, error
     norms = norms_of(measured.norms, view, measured.weights.label)[used.index]
     with suppress(Undefined):
-        check_different(used["cluster"])
         line_of(measured, layer_of(measured, view), used, norms)
         row[4:] = ridge.score(y, ridge.predict_by_line(norms, y, folds(used["cluster"])))
-    return row, problem
+    return row, None
 
 
 def _checks(vectors: NDArray[np.float32], used: "pd.DataFrame") -> Checks:
@@ -373,11 +366,11 @@ def _table(readings: Readings, random: Sequence[Readings]) -> "pd.DataFrame":
     return table
 
 
-def _facts(readings: Readings, checks: Checks, place: int, unit: str) -> tuple[Fact, ...]:
+def _facts(readings: Readings, checks: Checks, name: str, unit: str) -> tuple[Fact, ...]:
     """Those of the experiment's vector, then those of others, which are in JSON alone."""
-    name = readings.names[place]
     vector = f"[CLS] after layer {name}" if name.isdecimal() else LAST[name]
-    r2, low, high, error, _, norm_error = readings.numbers[place].tolist()
+    rows = dict(zip(readings.names, readings.numbers.tolist(), strict=True))
+    r2, low, high, error, _, norm_error = rows[name]
     share, quiet = "percent", True
     facts = [
         Fact("vector_r_squared", f"{vector}: R²", r2, (low, high), share),
@@ -390,9 +383,8 @@ def _facts(readings: Readings, checks: Checks, place: int, unit: str) -> tuple[F
         Fact("direction_r_squared", "direction alone: R²", checks.direction_r2, None, share, quiet),
         Fact("half_r_squared", "half as many sentences: R²", checks.half_r2, None, share, quiet),
     ]
-    by_name = dict(zip(readings.names, readings.numbers[:, [0, 3]].tolist(), strict=True))
     for other, label in LAST.items():
-        r2, error = by_name.get(other, (np.nan, np.nan))
+        r2, _, _, error, *_ = rows.get(other, [np.nan] * len(COLUMNS))
         facts.append(Fact(f"{other}_probe_r_squared", f"{label}: R²", r2, None, share, quiet))
         facts.append(Fact(f"{other}_probe_error", label, error, None, unit, quiet))
     return (
@@ -408,24 +400,22 @@ def _caveats(
     random: Sequence[Readings],
 ) -> tuple[str, ...]:
     """Everything left out or doubtful, a sentence each."""
-    n, numbers = len(prepared.sample), readings.numbers
-    vectors = [_after(name) for name in readings.names]
+    sample, n, n_different = prepared.sample, readings.n, readings.n_different
+    has_probe, has_line = np.isfinite(readings.numbers[:, [0, 4]]).T
+    vectors = np.array([_after(name) for name in readings.names])
     caveats = [
         f"There is no probe {vector}: {lowered(problem)}"
         for vector, problem in zip(vectors, readings.problems, strict=True)
-        if problem and not np.isnan(numbers).all()
+        if problem and has_probe.any()
     ]
-    is_lineless = np.isnan(numbers[:, 4]) & ~np.isnan(numbers[:, 0])
-    if is_lineless.any():
-        where = ", ".join(np.array(vectors)[is_lineless])
+    if where := ", ".join(vectors[has_probe & ~has_line]):
         caveats.append(f"Norms are constant, or not resolved by the precision, {where}.")
-    caveats += left_out(experiment, prepared.sample, readings.n_long, readings.n_truncated)
-    if readings.n < n:
-        caveats.append(f"Probes take the first {readings.n:,} of {counted(n)}: see probe_size.")
-    if readings.n_different < 5 * readings.width and not np.isnan(numbers[:, 0]).all():
-        few = f"{counted(readings.n_different, 'different sentence')} are few for"
-        larger = "with more, a probe may miss by less"
-        caveats.append(f"{few} {readings.width:,} dimensions: {larger}.")
+    caveats += left_out(experiment, sample, readings.n_long, readings.n_truncated)
+    if n < len(sample):
+        caveats.append(f"Probes take the first {n:,} of {counted(len(sample))}: see probe_size.")
+    if has_probe.any() and n_different < 5 * readings.width:
+        few = f"{counted(n_different, 'different sentence')} are few for {readings.width:,}"
+        caveats.append(f"{few} dimensions: with more, a probe may miss by less.")
     if last := [one.numbers[one.n_layers] for one in random if one.has_probe]:
         r2, *_, error, _, _ = np.max(last, axis=0).tolist()
         misses = f"probes of the last layer miss length by {length(error, experiment.unit)}"

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 Similarity = Literal["cosine", "dot"]
 
-QUESTION: Final = "Are texts of some lengths found more often than they are right?"
-
 OTHER: Final[dict[str, Similarity]] = {"cosine": "dot", "dot": "cosine"}
 BY: Final[dict[str, str]] = {"cosine": "cosine", "dot": "dot product", "bm25": "BM25"}
 """Ways to search as sentences name them."""
@@ -161,7 +159,7 @@ def result(
     measured_elsewhere = origin(key_of(searches, by, experiment, search.length_power))
     return Result(
         kind="search",
-        question=QUESTION,
+        question="Are texts of some lengths found more often than they are right?",
         verdict=verdict,
         advice=_advice(answers, verdict),
         facts=_facts(answers, float(rankings.truncated.mean())),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.errors import SettingError
-from clsviz.experiment import Experiment, Pooling, Unit
+from clsviz.experiment import Experiment, Unit
 from clsviz.jobs.measure import Measured
 from clsviz.measurements import Kind, Means, Norms
 from clsviz.results.numbers import counted
@@ -41,8 +41,7 @@ class Clusters:
 
 def kind_of(experiment: Experiment) -> Kind:
     """The kind of measurement that an experiment's norms are in."""
-    kinds: dict[Pooling, Kind] = {"cls": "norms", "pooler": "norms", "mean": "means"}
-    return kinds[experiment.pooling]
+    return "means" if experiment.pooling == "mean" else "norms"
 
 
 def select(measured: Measured, experiment: Experiment) -> "pd.DataFrame":

@@ -66,9 +66,9 @@ def test_a_layer_that_chance_explains_is_none(options: dict) -> None:
             2.1,
             4.3,
             -0.001,
-            ["better", "almost as well", "With shuffled lengths, a probe finds noth"],
+            ["better", "almost as well", "In shuffled lengths, a probe finds nothing"],
         ),
-        (4.2, 4.9, 0.02, ["as well", "worse", "Even with shuffled lengths, a probe finds some"]),
+        (4.2, 4.9, 0.02, ["as well", "worse", "In shuffled lengths, a probe finds some"]),
         (4.7, NAN, NAN, ["worse"]),
     ],
 )

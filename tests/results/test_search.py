@@ -118,20 +118,12 @@ def test_an_exposure_that_is_undefined_is_no_number(dot: Result) -> None:
     assert table["Longest fifth"][0] != "–"
 
 
-@pytest.fixture
-def own(frame: pd.DataFrame, tmp_path: Path) -> dict[str, Path]:
-    """Files of own vectors, of which those of texts and queries have nothing in common."""
-    random = np.random.RandomState(0)
-    files = {"vectors": ("text", "id"), "query_vectors": ("query", "ids")}
-    for name, columns in files.items():
-        texts = frame["text" if name == "vectors" else "title"]
-        data = dict(zip(columns, (texts, map(str, range(240))), strict=True))
-        vectors = list(random.randn(240, 8).astype(np.float32))
-        pd.DataFrame({**data, "vector": vectors}).to_parquet(tmp_path / f"{name}.parquet")
-    return {name: tmp_path / f"{name}.parquet" for name in files}
-
-
-def test_own_vectors_have_settings_that_they_heed(own: dict[str, Path], capsys) -> None:
+def test_own_vectors_have_settings_that_they_heed(frame, tmp_path: Path, capsys) -> None:
+    own = {name: tmp_path / f"{name}.parquet" for name in ("vectors", "query_vectors")}
+    vectors = list(np.random.RandomState(0).randn(240, 8))
+    frame.assign(vector=vectors).to_parquet(own["vectors"])
+    queries = frame.assign(vector=vectors[::-1], query=frame["title"], ids=range(240))
+    queries.to_parquet(own["query_vectors"])
     result = clsviz.search_test(**own, sample_size=200, seed=3)
     assert cli.main([*shlex.split(result.command)[1:], "--json"]) == 0
     again = json.loads(capsys.readouterr().out)
