@@ -227,8 +227,6 @@ def _facts(
         ("norm_mean", "mean of the norms", line.norm_mean, None, "number"),
         ("norm_sd", "standard deviation of the norms", line.norm_sd, None, "number"),
         ("n_different", "different sentences", line.n_clusters, None, "count"),
-        ("shortest", f"shortest, in {unit}", int(used["length"].min()), None, "count"),
-        ("longest", f"longest, in {unit}", int(used["length"].max()), None, "count"),
         ("extremes_shorter", extremes, by_length.extremes(lengths, norms), None, "percent"),
         ("all_shorter", "shorter than the median, of all", shorter, None, "percent"),
     ]
@@ -260,8 +258,8 @@ def _caveats(
     n_both, error = _fast(measured, layer_of(measured, experiment))
     cases = {
         f"All but the line is computed from the first {counted(MOST)}.": is_large,
-        f"In the fast precision, norms of {counted(n_both)} measured both ways differ by up to"
-        f" {number(100 * error)}%.": n_both,
+        f"In the fast precision, norms of [CLS] differ by up to {number(100 * error)}%, in"
+        f" {counted(n_both)} measured both ways.": n_both,
     }
     return (
         *left_out(experiment, measured.sample, n_long, n_truncated),

@@ -162,7 +162,7 @@ def result(
         question="Are texts of some lengths found more often than they are right?",
         verdict=verdict,
         advice=_advice(answers, verdict),
-        facts=_facts(answers, float(rankings.truncated.mean())),
+        facts=_facts(answers),
         details={**_details(searches, rankings, answers), **excess},
         picture=_picture(answers) | {"unit": "tokens" if weights else "words"},
         caveats=(*_caveats(searches, rankings, excess, search, weights), *measured_elsewhere),
@@ -218,7 +218,7 @@ def _advice(answers: Answer, verdict: str) -> str:
     return f"{FIXES[advice.fix]}{condition}: recall {change}."
 
 
-def _facts(answers: Answer, truncated: float) -> tuple[Fact, ...]:
+def _facts(answers: Answer) -> tuple[Fact, ...]:
     own, relevance = answers.own, answers.relevance
     rows = list(zip(FIFTHS, own.exposure, own.intervals, strict=True))
     return (
@@ -231,7 +231,6 @@ def _facts(answers: Answer, truncated: float) -> tuple[Fact, ...]:
         ),
         Fact("n_searches", "searches", relevance.n_searches, None, "count"),
         Fact("n_texts", "texts", relevance.n_texts, None, "count"),
-        Fact("truncated_share", "cut", truncated, None, "percent", is_quiet=True),
         Fact("n_used", "searches", relevance.n_searches, None, "count", is_quiet=True),
     )
 
@@ -290,16 +289,16 @@ def _table(searches: Searches, rankings: Rankings, answers: Answer) -> "pd.DataF
     texts = searches.texts.table["sentence"].to_pandas().to_numpy()
     side = list(OTHER).index(answers.similarity)
     tens, recall = answers.own.tens, answers.own.recalls
-    nearest, best, n_right = rankings.nearest[side], tens[:, 0], answers.relevance.n_right
-    right_tokens, ten_tokens = rankings.n_tokens[nearest], rankings.n_tokens[tens]
+    nearest, ten_tokens = rankings.nearest[side], rankings.n_tokens[tens]
+    right_tokens = rankings.n_tokens[nearest]
     table = pd.DataFrame(
         {
             "query": searches.queries.table["sentence"].to_pandas().to_numpy(),
             "right": texts[nearest],
             "right_tokens": right_tokens,
             "right_rank": rankings.ranks[side],
-            "n_right": n_right,
-            "first": texts[best],
+            "n_right": answers.relevance.n_right,
+            "first": texts[tens[:, 0]],
             "first_tokens": ten_tokens[:, 0],
             "mean_tokens": ten_tokens.mean(axis=1),
             "recall": recall,
@@ -398,15 +397,14 @@ def _caveats(
     """Everything left out or doubtful, a sentence each."""
     truncated = float(rankings.truncated.mean())
     most = search.max_exposure or 1.0
-    limits = f"{rounded(1 / most)} to {most:g}"
+    limits, few = f"{rounded(1 / most)} to {most:g}", "Too few texts or searches to tell"
     beyond, undecided = (", ".join(excess.get(key, [])) for key in ("exceeded", "undecided"))
     cases = {
         f"The model reads only the beginning of {percent(truncated)} of the texts.": truncated,
         IN_WORDS: search.vectors,
         **pipeline_caveats(model, search.similarity),
         f"Exposure is outside {limits} for fifths: {beyond}.": beyond,
-        f"Too few texts or searches to tell if exposure is within {limits}, for fifths: "
-        f"{undecided}.": undecided,
+        f"{few} if exposure is within {limits} for fifths: {undecided}.": undecided,
     }
     return (*searches.caveats, *(text for text, holds in cases.items() if holds))
 

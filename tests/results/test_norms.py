@@ -170,4 +170,4 @@ def test_norms_that_the_fast_precision_blurs_have_no_line(measured, experiment, 
     shares = [layer["r_squared"] for layer in result.details["layers"]]
     assert shares[1] is None
     assert shares[2] is not None
-    assert "In the fast precision, norms of 5 sentences" in " ".join(result.caveats)
+    assert "%, in 5 sentences measured both ways." in " ".join(result.caveats)
