@@ -58,8 +58,6 @@ def pieces(result: Result) -> Figure:
             style.trace("right texts", x, recalls, texts, **_look(colour)),
         ]
         labels.append(style.label("right texts", colour, x[-1], recalls[-1]))
-        corner = {"x": xs[0], "y": uncut, "xanchor": "left", "yanchor": "bottom"}
-        notes.append(style.note("right texts, not cut", colour, **corner))
     ticks = [tick for tick in TICKS if xs[0] <= math.log10(tick) <= xs[1]]
     return style.figure(
         data,

@@ -196,6 +196,12 @@ def test_the_verdict_the_advice_and_the_advised_length_agree(
     caveats = " ".join(result.caveats)
     assert "Pieces of over 3 sentences are left out: the model reads too few" in caveats
     assert ("only the beginning of 25% of the whole texts" in caveats) == bool(recalls)
+    drawn = {line.name: list(line.y) for line in result.plot().data}
+    if recalls:
+        judged = [entry["recall_at_10"] for entry in result.details["whole"]["pieces"]]
+        assert drawn["right texts"] == pytest.approx(judged)
+        assert set(drawn["texts that are not cut"]) == {result.details["whole"]["recall_at_10"]}
+    assert ("right texts" in drawn) == bool(recalls)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from conftest import WORDS
 from streamlit.testing.v1 import AppTest
@@ -18,7 +19,7 @@ from clsviz.results.search import fix_title
 from clsviz.ui import layout
 from clsviz.web import PAGES
 
-NORMS, LENGTH, SEARCH, _, COMPARE, SENTENCE, MODEL = PAGES
+NORMS, LENGTH, SEARCH, PIECES, COMPARE, SENTENCE, MODEL = PAGES
 
 Answer = Callable[..., Result]
 
@@ -334,6 +335,19 @@ def test_a_file_follows_to_other_pages_until_they_have_their_own(
     redraw(page, is_answered).session_state["method"] = True
     assert "--corpus 'c d.txt' --" in page.run().code[-1].value
     assert page.sidebar.caption[0].value == "Your file\\: c d\\.txt"
+
+
+def test_titles_search_whole_texts_and_pieces(
+    visit: Visit, sentences: list[str], tiny_model: Path, tmp_path: Path
+) -> None:
+    some = [f"The {text[-40:]}." for text in sentences if len(text) > 40]
+    texts = [" ".join(some[n : n + 4]) for n in range(0, len(some), 4)]
+    columns = {"title": [text[-30:] for text in texts], "text": texts}
+    table = tmp_path / "table.csv"
+    pd.DataFrame(columns).to_csv(table, index=False)
+    page = visit(PIECES, search_corpus=str(table), search_titles="title")
+    options = {"titles": "title", "store": tmp_path}
+    assert has(redraw(page, is_answered), clsviz.chunk_test(str(tiny_model), table, **options))
 
 
 def test_chunks_of_the_comparison_are_a_setting_of_the_link(visit: Visit) -> None:

@@ -24,7 +24,7 @@ READING = (
 
 JUDGED: Final = (
     "Right texts: the share of those right for a title that are among the first ten, by their best "
-    "piece."
+    "piece; dotted, by texts that are not cut."
 )
 
 LABELS: Final = {
