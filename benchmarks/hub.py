@@ -5,9 +5,7 @@ seeds.
 """
 
 import io
-import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -17,12 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-HERE = Path(__file__).parents[1]
-sys.path.insert(0, str(HERE / "tests" / "hub"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "hub"))
 
-import standin  # noqa: E402
+import standin
 
-NAME = "owner/unequal"
 N_FILES, N_SENTENCES, N_SEEDS = 40, 2000, 20
 
 LAYOUTS = {
@@ -31,21 +27,6 @@ LAYOUTS = {
     "row groups of 1,000, files sorted by length": (1000, True),
 }
 """Rows of a row group, and whether each file is sorted."""
-
-DRAW = """
-import json, sys
-from pathlib import Path
-from clsviz.experiment import Experiment
-from clsviz.sources import hub_datasets
-name, folder, n_sentences, n_seeds = sys.argv[1], Path(sys.argv[2]), *map(int, sys.argv[3:])
-means = []
-for seed in range(n_seeds):
-    experiment = Experiment(corpus=name, sample_size=n_sentences, seed=seed)
-    sentences = hub_datasets.draw(experiment, folder / str(seed)).table["sentence"].to_pylist()
-    assert len(sentences) == n_sentences
-    means.append(sum(map(len, sentences)) / n_sentences)
-print(json.dumps(means))
-"""
 
 
 def make_files(n_rows: int, is_sorted: bool) -> tuple[dict[str, bytes], float]:
@@ -67,35 +48,36 @@ def make_files(n_rows: int, is_sorted: bool) -> tuple[dict[str, bytes], float]:
     return files, n_characters / n_texts
 
 
-def measure(hub: standin.Standin, mean: float) -> str:
-    """The error and the cost of `N_SEEDS` samples."""
-    hub.requests.clear()
-    with tempfile.TemporaryDirectory() as scratch:
-        environment = os.environ | hub.environment | {"HF_HOME": scratch, "PYTHONPATH": str(HERE)}
-        command = [sys.executable, "-c", DRAW, NAME, f"{scratch}/store"]
-        start = time.perf_counter()
-        done = subprocess.run(
-            [*command, str(N_SENTENCES), str(N_SEEDS)],
-            env=environment,
-            stdout=subprocess.PIPE,
-            check=True,
-        )
-        seconds = (time.perf_counter() - start) / N_SEEDS
-    errors = np.array(json.loads(done.stdout)) / mean - 1
-    return (
-        f"{100 * np.sqrt(np.mean(errors**2)):.2f}% error (bias {100 * np.mean(errors):+.2f}%), "
-        f"{hub.bytes_of() / N_SEEDS / 1e6:.2f} MB, {len(hub.requests) / N_SEEDS:.1f} requests, "
-        f"{seconds:.2f} s"
-    )
+def mean_length(name: str, seed: int) -> float:
+    """The mean length of a sample."""
+    from clsviz.experiment import Experiment
+    from clsviz.sources import hub_datasets
+
+    experiment = Experiment(corpus=name, sample_size=N_SENTENCES, seed=seed)
+    with tempfile.TemporaryDirectory() as store:
+        sentences = hub_datasets.draw(experiment, Path(store)).table["sentence"].to_pylist()
+    assert len(sentences) == N_SENTENCES
+    return sum(map(len, sentences)) / N_SENTENCES
 
 
 def main() -> None:
     """Print error and cost by layout."""
-    for layout, (n_rows, is_sorted) in LAYOUTS.items():
-        files, mean = make_files(n_rows, is_sorted)
-        with standin.serve() as hub:
-            hub.add(NAME, files)
-            print(f"{layout}, {sum(map(len, files.values())) / 1e6:.1f} MB: {measure(hub, mean)}")
+    with tempfile.TemporaryDirectory() as home, standin.serve() as hub:
+        os.environ |= hub.environment | {"HF_HOME": home}  # before the Hub's client is imported
+        for number, (layout, how) in enumerate(LAYOUTS.items()):
+            name = f"owner/unequal{number}"
+            files, mean = make_files(*how)
+            hub.add(name, files)
+            hub.requests.clear()
+            began = time.perf_counter()
+            errors = np.array([mean_length(name, seed) for seed in range(N_SEEDS)]) / mean - 1
+            seconds = (time.perf_counter() - began) / N_SEEDS
+            print(
+                f"{layout}, {sum(map(len, files.values())) / 1e6:.1f} MB: "
+                f"{100 * np.sqrt(np.mean(errors**2)):.2f}% error "
+                f"(bias {100 * np.mean(errors):+.2f}%), {hub.bytes_of() / N_SEEDS / 1e6:.2f} MB, "
+                f"{len(hub.requests) / N_SEEDS:.1f} requests, {seconds:.2f} s"
+            )
 
 
 if __name__ == "__main__":

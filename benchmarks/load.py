@@ -5,9 +5,8 @@ with empty stores; visitors are a process.
 
 stored: 100 visitors at once of the first page, three times.
 shared: 50 at once on one new experiment, and one visitor alone on another.
-apart: 25 at once on different new experiments, with a line for each.
+apart: 25 at once on different new experiments.
 comings: visitors come and go for N minutes; the slope of the server's memory in the second half.
-leaving: the rest of a job that its only visitor cancels, or leaves.
 """
 
 import argparse
@@ -24,17 +23,19 @@ from typing import Any
 
 import psutil
 
-from benchmarks.visitors import Visit, crowd, serve
+from benchmarks.visitors import (
+    Visit,
+    crowd,
+    memory,
+    processor_seconds,
+    serve,
+    spread,
+    wait_until_idle,
+)
 
 ROOT = Path(__file__).parents[1]
 
 PUBLIC = {"CLSVIZ_PUBLIC": "1", "STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": "5"}
-
-ASKED = {
-    "shared job ÷ alone": 1.3,
-    "first points ÷ turns before them, worst": 1.5,
-}
-"""The most that was promised."""
 
 _seeds = count(int(time.time()) % 10**6)
 _is_small = False
@@ -56,14 +57,18 @@ def main() -> None:
 
 def stored(_: argparse.Namespace) -> None:
     """A crowd of the first page, which has shipped results."""
-    seconds = []
+    seconds, taken = [], []
     for _ in range(3):
         with serve(ROOT, PUBLIC) as (address, server, _):
             come(address, [Visit()])
             wait_until_idle(server)
+            before = processor_seconds(server)
             visits = come(address, [Visit() for _ in range(number(100))])
             seconds.append(quantiles([visit.seconds("run") for visit in visits], n=20)[-1])
+            wait_until_idle(server)
+            taken.append(1000 * (processor_seconds(server) - before) / len(visits))
     print(f"stored, {number(100)} at once, p95, s: {spread(seconds)}")
+    print(f"stored, processor of the server, ms a visit: {spread(taken)}")
 
 
 def shared(_: argparse.Namespace) -> None:
@@ -77,31 +82,20 @@ def shared(_: argparse.Namespace) -> None:
                 of_crowd.append(median(visit.seconds("settled") for visit in visits))
                 print(f"shared, {n} visitors: settled after {of_crowd[-1]:.1f} s")
                 wait_until_idle(server)
-    alone, together = seconds.values()
-    report("shared job ÷ alone", median(a / b for a, b in zip(together, alone, strict=True)))
+    ratios = [together / alone for alone, together in zip(*seconds.values(), strict=True)]
+    print(f"shared job ÷ alone: {spread(ratios)} (at most 1.3)")
 
 
 def apart(_: argparse.Namespace) -> None:
     """Different jobs, which take turns."""
-    queries = [new_experiment(100) for _ in range(number(25))]
+    visits = [Visit(new_experiment(100), until="settled") for _ in range(number(25))]
     with warm_server() as (address, _, store):
-        visits = [Visit(query, until="settled") for query in queries]
         come(address, visits)
-        turns = turns_of(visits, store)
-    began = before = min(visit.times["began"] for visit in visits)
-    total, sums = 0.0, dict[str, float]()
-    for end, seed, begin, stop in turns:
-        print(f"turn: seed {seed}, sentences {begin} to {stop}, {end - before:.2f} s")
-        total += end - before
-        sums.setdefault(seed, total)
-        before = end
-    ratios = []
-    for visit in visits:
-        points, turned = visit.seconds("points"), sums[seed_of(visit)]
-        ratios.append(points / turned)
-        print(f"seed {seed_of(visit)}: first points {points:.2f} s, turns {turned:.2f} s")
+        turns = first_turns(store)
+    began = min(visit.times["began"] for visit in visits)
+    ratios = [visit.seconds("points") / (turns[seed_of(visit)] - began) for visit in visits]
     print(f"apart: settled after {max(visit.times['settled'] for visit in visits) - began:.1f} s")
-    report("first points ÷ turns before them, worst", max(ratios))
+    print(f"first points ÷ turns before them, worst: {max(ratios):.2f} (at most 1.5)")
 
 
 def comings(options: argparse.Namespace) -> None:
@@ -129,26 +123,11 @@ def comings(options: argparse.Namespace) -> None:
     print(f"memory: {readings[0][1]:.0f} MB at first, {end:.0f} MB when 90 s have passed")
 
 
-def leaving(_: argparse.Namespace) -> None:
-    """Jobs that nobody wants any more: what they still did, and what they hold."""
-    with warm_server() as (address, server, store):
-        for way, button in (("cancelled", "Cancel"), ("left", "")):
-            before = memory(server)
-            visit = Visit(new_experiment(10_000), until="points", stays=2, leaves_by=button)
-            come(address, [visit])
-            began = time.monotonic()
-            wait_until_idle(server)
-            seconds, freed = time.monotonic() - began, memory(server) - before
-            n_measured = max(stop for _, _, _, stop in turns_of([visit], store))
-            print(f"{way}: idle after {seconds:.0f} s, {n_measured} measured, {freed:+.0f} MB")
-
-
 PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
     "stored": stored,
     "shared": shared,
     "apart": apart,
     "comings": comings,
-    "leaving": leaving,
 }
 
 
@@ -181,16 +160,13 @@ def seed_of(visit: Visit) -> str:
     return visit.query.rpartition("seed=")[2]
 
 
-def turns_of(visits: list[Visit], store: Path) -> list[tuple[float, str, int, int]]:
-    """The ends of the turns that these visitors' jobs had, with seed and sentences, in order."""
-    seeds = set(map(seed_of, visits))
-    turns = []
+def first_turns(store: Path) -> dict[str, float]:
+    """The time at which the first turn of every experiment ended, by its seed."""
+    turns: dict[str, float] = {}
     for path in store.glob("norms-*/*.safetensors"):
         seed = path.parent.name.split("-")[-2]
-        begin, stop = map(int, path.stem.split("-"))
-        if seed in seeds:
-            turns.append((path.stat().st_mtime, seed, begin, stop))
-    return sorted(turns)
+        turns[seed] = min(path.stat().st_mtime, turns.get(seed, float("inf")))
+    return turns
 
 
 async def watch_memory(
@@ -203,33 +179,6 @@ async def watch_memory(
         await asyncio.wait([task], timeout=2)
     await task
     return readings
-
-
-def memory(server: psutil.Process) -> float:
-    """MB of a server and its workers, shared pages counted by their part."""
-    processes = [server, *server.children(recursive=True)]
-    return sum(process.memory_full_info().pss for process in processes) / 2**20
-
-
-def wait_until_idle(server: psutil.Process) -> None:
-    """Wait until a server and its workers have had nothing to do for a second."""
-    while True:
-        processes = [server, *server.children(recursive=True)]
-        before = [sum(process.cpu_times()[:2]) for process in processes]
-        time.sleep(1)
-        after = [sum(process.cpu_times()[:2]) for process in processes]
-        if sum(after) - sum(before) < 0.05:
-            return
-
-
-def spread(values: list[float]) -> str:
-    """A median with its range."""
-    return f"{median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
-
-
-def report(figure: str, ratio: float) -> None:
-    """Print a ratio beside the promised one."""
-    print(f"{figure}: {ratio:.2f} (asked: {ASKED[figure]})")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 
 import psutil
 import websockets
@@ -50,17 +51,14 @@ class Visit:
     """One visitor of a page.
 
     until: "run", once the script has run; "points", at the first chart; "settled", when nothing on
-    the page polls any more. stays: seconds after that. leaves_by: a button that is pressed at the
-    end of them. began, run, points, settled: the times of day at which that was so.
+    the page polls any more. stays: seconds after that. times: of day, by event; also “began”.
     """
 
     query: str = ""
     until: str = "run"
     stays: float = 0.0
-    leaves_by: str = ""
     patience: float = 600.0
     times: dict[str, float] = field(default_factory=dict)
-    _buttons: dict[str, str] = field(default_factory=dict)
     _polls: dict[str, "asyncio.Task[None]"] = field(default_factory=dict)
 
     def seconds(self, event: str) -> float:
@@ -80,73 +78,52 @@ class Visit:
             open_timeout=60,
         ) as connection:
             try:
-                await self._send(connection, address)
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(self.patience):
-                        await self._listen(connection, address, self.until)
-                if self.stays:
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(self.stays):
-                            await self._listen(connection, address, "")
-                if self.leaves_by in self._buttons:
-                    await self._send(connection, address, button=self._buttons[self.leaves_by])
-                    await self._listen(connection, address, "run")
+                await self._send(connection)
+                await self._listen(connection, self.until, self.patience)
+                await self._listen(connection, "", self.stays)
             finally:
                 self._stop_polls()
         return self
 
-    async def _send(
-        self,
-        connection: websockets.ClientConnection,
-        address: str,
-        poll: str = "",
-        button: str = "",
-    ) -> None:
+    async def _send(self, connection: websockets.ClientConnection, poll: str = "") -> None:
         message = BackMsg()
         state = message.rerun_script
         state.query_string = self.query
-        state.context_info.url = f"{address}/?{self.query}"
+        state.context_info.url = f"{connection.request.headers['Origin']}/?{self.query}"
         state.fragment_id, state.is_auto_rerun = poll, bool(poll)
-        if button:
-            state.widget_states.widgets.add(id=button).trigger_value = True
         await connection.send(message.SerializeToString())
 
     async def _listen(
-        self, connection: websockets.ClientConnection, address: str, until: str
+        self, connection: websockets.ClientConnection, until: str, seconds: float
     ) -> None:
-        """Take messages until an event of the page comes again."""
+        """Take messages for some seconds, or until an event of the page comes again."""
         self.times.pop(until, None)
-        while until not in self.times:
-            message = ForwardMsg()
-            message.ParseFromString(await connection.recv())
-            self._note(message, connection, address)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while until not in self.times:
+                    message = ForwardMsg()
+                    message.ParseFromString(await connection.recv())
+                    self._note(message, connection)
 
-    def _note(
-        self, message: ForwardMsg, connection: websockets.ClientConnection, address: str
-    ) -> None:
+    def _note(self, message: ForwardMsg, connection: websockets.ClientConnection) -> None:
         kind, now = message.WhichOneof("type"), time.time()
         if kind == "new_session" and not message.metadata.run.fragment_ids:
             self._stop_polls()
         elif kind == "auto_rerun":
-            self._start_poll(connection, address, message.auto_rerun)
+            self._start_poll(connection, message.auto_rerun)
         elif kind == "delta":
-            element = message.delta.new_element
-            if element.WhichOneof("type") == "bidi_component":
+            if message.delta.new_element.WhichOneof("type") == "bidi_component":
                 self.times.setdefault("points", now)
-            elif element.WhichOneof("type") == "button":
-                self._buttons[element.button.label] = element.button.id
         elif kind == "script_finished" and message.script_finished == message.FINISHED_SUCCESSFULLY:
             self.times.setdefault("run", now)
             if not self._polls:
                 self.times.setdefault("settled", now)
 
-    def _start_poll(
-        self, connection: websockets.ClientConnection, address: str, poll: AutoRerun
-    ) -> None:
+    def _start_poll(self, connection: websockets.ClientConnection, poll: AutoRerun) -> None:
         async def run() -> None:
             while True:
                 await asyncio.sleep(poll.interval)
-                await self._send(connection, address, poll=poll.fragment_id)
+                await self._send(connection, poll.fragment_id)
 
         if poll.fragment_id not in self._polls:
             self._polls[poll.fragment_id] = asyncio.create_task(run())
@@ -155,6 +132,32 @@ class Visit:
         for task in self._polls.values():
             task.cancel()
         self._polls.clear()
+
+
+def memory(server: psutil.Process) -> float:
+    """MB of a server and its workers, shared pages counted by their part."""
+    processes = [server, *server.children(recursive=True)]
+    return sum(process.memory_full_info().pss for process in processes) / 2**20
+
+
+def processor_seconds(server: psutil.Process) -> float:
+    """What a server and its workers have taken so far."""
+    processes = [server, *server.children(recursive=True)]
+    return sum(sum(process.cpu_times()[:2]) for process in processes)
+
+
+def wait_until_idle(server: psutil.Process) -> None:
+    """Wait until a server and its workers have had nothing to do for a second."""
+    is_busy = True
+    while is_busy:
+        before = processor_seconds(server)
+        time.sleep(1)
+        is_busy = processor_seconds(server) - before > 0.05
+
+
+def spread(values: list[float]) -> str:
+    """A median with its range."""
+    return f"{median(values):.3g} ({min(values):.3g} to {max(values):.3g})"
 
 
 async def crowd(address: str, visits: list[Visit], gaps: list[float] | None = None) -> list[Visit]:
