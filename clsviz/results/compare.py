@@ -236,16 +236,15 @@ def answer(job: Job[Result], plan: Plan, seconds: float, stores: Stores) -> Step
     if view is not None and isinstance(plan.searches, Searches):
         try:
             searched = [(plan.searches, one.weights, view, None, *stores) for one in prepared]
-            rankings = yield from _finish(run, searched)
+            rankings = yield from _finish(prepared, run, searched)
             rows = _search(plan.searches, rankings, view.seed)
         except Undefined as error:
             plan = replace(plan, searches=str(error))
     if view is not None and isinstance(plan.pieces, Pieces):
         try:
             planned = [chunking.Plan(one.weights, plan.pieces) for one in prepared]
-            measured = yield from _finish(
-                chunking.run, [(one, view, "cosine", *stores) for one in planned]
-            )
+            cutting = [(one, view, "cosine", *stores) for one in planned]
+            measured = yield from _finish(prepared, chunking.run, cutting)
             cuts = _chunks(measured, view.seed)
         except Undefined as error:
             plan = replace(plan, pieces=str(error))
@@ -438,13 +437,17 @@ def _numbers(
 
 
 def _finish(
-    steps: Callable[..., Steps], inputs: Iterable[tuple[Any, ...]]
+    prepared: Sequence[Prepared], steps: Callable[..., Steps], inputs: Iterable[tuple[Any, ...]]
 ) -> Generator[None, None, list[Any]]:
-    """The results of jobs of these inputs, one after the other."""
+    """The results of a job of each model, one after the other; Undefined names the model."""
     results = []
-    for one in inputs:
+    for one, settings in zip(prepared, inputs, strict=True):
         part: Job[Any] = Job()
-        yield from steps(part, *one)
+        try:
+            yield from steps(part, *settings)
+        except Undefined as error:
+            reason = f"{one.weights.label}: {lowered(error.reason)}"
+            raise Undefined(reason, error.remedy) from None
         results.append(part.result)
     return results
 

@@ -173,6 +173,10 @@ def test_texts_of_one_sentence_have_no_pieces(
     result = clsviz.compare(names[:2], str(corpus_file), search_corpus=str(table), **options)
     assert "No pieces were tested: Each text of" in " ".join(result.caveats)
     assert result.table["chunk_recall_at_1"].isna().all()
+    book = tmp_path / "book.txt"
+    book.write_text(" ".join(f"The {text}." for text in corpus_file.read_text().splitlines()))
+    result = clsviz.compare(names[::2], str(corpus_file), search_corpus=str(book), **options)
+    assert "No pieces were tested: tiny: the model reads" in " ".join(result.caveats)
     with pytest.raises(SettingError, match="chunks is set, and search_corpus is empty"):
         clsviz.compare(names[:2], str(corpus_file), search_corpus="", **options)
 
