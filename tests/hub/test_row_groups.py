@@ -49,12 +49,6 @@ def test_beginnings_have_the_same_share_of_each_file() -> None:
             assert abs(sum(group.path == path for group in first) - rows / 40) <= 1.5
 
 
-def test_files_that_cannot_be_read_are_named() -> None:
-    window = [row_groups.Part("0.parquet"), row_groups.Part("damaged.parquet")]
-    assert row_groups.deal(window, FOOTERS, "text", [0, 0])[1] == {"damaged.parquet"}
-    assert row_groups.deal(window, {}, "text", [0, 0]) == ([], {part.path for part in window})
-
-
 def test_rounds_end_when_they_are_full() -> None:
     groups = [RowGroup("", n, 30, 10) for n in range(7)]
     assert [len(r) for r in row_groups.rounds(groups, Limits(round_rows=90))] == [3, 3, 1]

@@ -1,9 +1,12 @@
 """Files of texts, written and read."""
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
 import hypothesis
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from clsviz.experiment import Experiment
@@ -25,6 +28,12 @@ def read(tmp_path: Path) -> Read:
         return open_corpus(Experiment(corpus=str(path), **settings), tmp_path / "store")
 
     return read
+
+
+def parquet(table: pa.Table, **options: object) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(table, file, **options)
+    return file.getvalue()
 
 
 def texts(corpus: Corpus) -> list[str]:

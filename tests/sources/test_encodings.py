@@ -2,12 +2,13 @@
 
 import gzip
 
+import pyarrow as pa
 import pytest
 
 from clsviz.errors import CorpusError, SettingError
 from clsviz.sources import text_files
 
-from .conftest import Read, texts
+from .conftest import Read, parquet, texts
 
 TEXTS = {
     "cp1254": "Şişli'de güneşli bir gün yaşıyoruz.\nBugün işe geç kaldım çünkü yağmur yağıyordu.",
@@ -100,13 +101,24 @@ def test_files_without_text_are_refused(read: Read, content: bytes) -> None:
         read("a.txt", content)
 
 
+REPEATED = parquet(pa.table({"text": ["a b " * 40] * 10_000}))  # the text is stored once
+
+
+def long(n_rows: int) -> bytes:
+    """A Parquet file with a text of 2 MB above others."""
+    return parquet(pa.table({"text": ["a " * 2**20, *["b"] * n_rows]}), use_dictionary=False)
+
+
 @pytest.mark.parametrize(
     ("limit", "name", "content", "reason"),
     [
         ("LARGEST_UNPACKED", "a.txt.gz", gzip.compress(b"word\n" * 2**20), "when unpacked"),
+        ("LARGEST_UNPACKED", "a.parquet", REPEATED, "when unpacked"),
         ("LONGEST_LINE", "a.txt", "short\n" + "x" * 3 * 2**20, "Line 2 "),
+        ("LONGEST_LINE", "a.parquet", long(0), "texts of 2 MB"),
+        ("LONGEST_LINE", "a.parquet", long(10_000), "texts of 2 MB"),
     ],
-    ids=["packed", "line"],  # a packed file has the time in it, and processes must agree
+    ids=range(5),  # a packed file has the time in it, and processes must agree
 )
 def test_files_that_fill_the_memory_are_refused(
     read: Read, monkeypatch: pytest.MonkeyPatch, limit: str, name: str, content: str, reason: str

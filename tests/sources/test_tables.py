@@ -1,7 +1,6 @@
 """JSON and Parquet."""
 
 import contextlib
-import io
 import itertools
 import json
 import os
@@ -9,27 +8,19 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clsviz.errors import CorpusError, SettingError
 from clsviz.experiment import Experiment
-from clsviz.sources import corpora, text_files
+from clsviz.sources import corpora
 from clsviz.sources.tables import Column, open_table, text_columns
 
-from .conftest import Read, texts
+from .conftest import Read, parquet, texts
 
 CODE = ["def f(a):\n    return a\n", "a  =  1", "\tif (ok) {\n\t}\n", "x\r\ny "]
-
-
-def parquet(table: pa.Table, **options: object) -> bytes:
-    file = io.BytesIO()
-    pq.write_table(table, file, **options)
-    return file.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -92,36 +83,11 @@ def test_json_written_by_python_comes_back(
     assert read == [*expected, {"a": "end"}]
 
 
-def test_long_reports_do_not_vanish(read: Read) -> None:
-    reports = ["word" + " word" * (24_000 if n % 10 == 0 else 40) for n in range(50)]
-    corpus = read("a.jsonl", "\n".join(json.dumps({"text": text}) for text in reports))
-    assert (texts(corpus), corpus.reading.n_texts) == (reports, 50)
-
-
 def test_numbers_and_times_of_parquet_come_along(read: Read) -> None:
     table = pa.table({"text": ["a", None], "n": [1, 2], "v": [[1.0], [2.0]], "text.v": [[1], []]})
     corpus = read("a.parquet", parquet(table))
     assert corpus.table.to_pylist() == [{"sentence": "a", "n": "1"}]
     assert corpus.reading.caveats == ("Rows without text, which are left out: 1.",)
-
-
-def test_repeated_texts_are_no_bomb(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = pa.array(np.zeros(10_000, np.int32))
-    content = parquet(pa.table({"text": pa.DictionaryArray.from_arrays(rows, ["a b " * 40])}))
-    assert len(texts(read("small.parquet", content))) == 10_000
-    monkeypatch.setattr(text_files, "LARGEST_UNPACKED", 2**20)
-    with pytest.raises(CorpusError, match="when unpacked"):
-        read("bomb.parquet", content)
-
-
-@pytest.mark.parametrize("n_rows", [0, 10_000])
-def test_a_text_that_fills_the_memory_is_refused(
-    read: Read, monkeypatch: pytest.MonkeyPatch, n_rows: int
-) -> None:
-    monkeypatch.setattr(text_files, "LONGEST_LINE", 2**20)
-    content = parquet(pa.table({"text": ["a " * 2**20, *["b"] * n_rows]}), use_dictionary=False)
-    with pytest.raises(CorpusError, match="texts of 2 MB"):
-        read("bomb.parquet", content)
 
 
 @pytest.mark.timeout(20)
