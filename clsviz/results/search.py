@@ -279,8 +279,8 @@ def _ranking(ranking: Ranking) -> dict[str, Any]:
 def _table(searches: Searches, rankings: Rankings, answers: Answer) -> "pd.DataFrame":
     """A row for each search, in the order of the searches.
 
-    Columns: query; right, its right text that ranks best, right_tokens, and right_rank, behind
-    wrong ones of the same score; n_right; first, the text that ranks first, and first_tokens;
+    Columns: query; right, its right text that ranks best, right_tokens, and right_rank, in the
+    middle of those of the same score; n_right; first, the text that ranks first, and first_tokens;
     mean_tokens of the ten; recall; misled: where no right text is among the ten, the logarithm of
     how many times as long as the right text these are, else 0.
     """
