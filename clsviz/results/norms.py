@@ -72,10 +72,14 @@ def norms(measured: Measured, experiment: Experiment, store: Results) -> Result:
         key = "curve", VERSION, measured.key, len(table), *view
         try:
             line = line_of(measured, layer, used, used["norm"])
-            curve = store.get(key, Curve, lambda: curves.fit(*columns, some.get("row_group")))
+            groups = some.get("row_group")
+            curve = store.get(key, Curve, lambda: curves.fit(*columns, groups))
+            # As a line on lengths would, one on the heights of the curve says if few decide it.
+            heights = curve.predict(some["length"]) if curve.stands_out else some["length"]
+            along = lines.fit(heights, some["norm"], some["cluster"], groups)
             with suppress(Undefined):
                 spread = by_length.spread(*columns)
-            verdict = verdict_of(line, curve, spread)
+            verdict = verdict_of(line, curve, spread, along)
         except Undefined as error:
             n_long = int((~table["is_used"] & ~table["truncated"]).sum())
             verdict = f"Can’t tell: {lowered(error.reason)}"
@@ -152,10 +156,11 @@ def layer_of(measured: Measured, experiment: Experiment) -> int:
     return measured.norms.n_layers if experiment.layer is None else experiment.layer
 
 
-def verdict_of(line: Line, curve: Curve, spread: Spread | None) -> str:
+def verdict_of(line: Line, curve: Curve, spread: Spread | None, along: Line) -> str:
     """The answer in a sentence; where both stand out, line and curve compete on held-out sentences.
 
-    spread: None where it is undefined.
+    spread: None where it is undefined. along: the line of the norms on the heights of a curve that
+    stands out.
     """
     is_curve = curve.stands_out and (curve.r2 > curve.line_r2 or not line.stands_out)
     share = curve.r2 if is_curve else line.r2 if line.stands_out else 0.0
@@ -163,11 +168,12 @@ def verdict_of(line: Line, curve: Curve, spread: Spread | None) -> str:
     straight = f"a straight line, {direction} with length,"
     trend = "a smooth curve in length" if is_curve else straight
     amount = next((word for limit, word in LADDER.items() if share < limit), "Almost entirely")
+    is_few_decide = along.is_few_decide if is_curve else line.is_few_decide
     is_flat = line.norm_sd < NEARLY_CONSTANT * line.norm_mean
     uneven, share_of = _uneven(spread), f"{percent(share)} of the differences between norms"
     return first(
         (is_flat, "Only on paper: norms are nearly constant."),
-        (line.is_few_decide and not is_curve, "Uncertain: few sentences decide the line."),
+        (is_few_decide, f"Uncertain: few sentences decide the {'curve' if is_curve else 'line'}."),
         (share < min(LADDER) and bool(uneven), f"On average, hardly; but {uneven}."),
         (share > 0, f"{amount}: {trend} accounts for {share_of}."),
         (True, "No sign of a trend: neither a line nor a curve stands out from chance."),

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -69,8 +70,28 @@ VERDICTS = [
 
 @pytest.mark.parametrize(("line", "curve", "spread", "verdict"), VERDICTS)
 def test_verdicts(line: Line, curve: Curve, spread: Spread, verdict: str) -> None:
-    assert verdict_of(line, curve, spread) == verdict
+    assert verdict_of(line, curve, spread, LINE) == verdict
     assert len(verdict.split()) <= 20
+
+
+@pytest.mark.parametrize(
+    ("norm_of", "verdict"),
+    [
+        (lambda x: 3 + 20 / x, "Almost entirely: a smooth curve in length accounts for over 99%"),
+        (lambda x: 3 + 9.0 * (x >= np.sort(x)[-3]), "Uncertain: few sentences decide the curve."),
+    ],
+)
+def test_few_sentences_that_decide_the_curve_are_told_from_a_curve(
+    norm_of: Callable, verdict: str, tmp_path: Path
+) -> None:
+    random = np.random.RandomState(6)
+    lengths = random.geometric(1 / 12, 600).clip(1, 79)
+    lengths[:3] = 70, 75, 79
+    norms = norm_of(lengths) + 0.3 * random.randn(600)
+    texts = [" ".join(f"{random.randint(10**6)}" for _ in range(n)) for n in lengths]
+    np.savez(tmp_path / "own.npz", text=texts, vector=norms[:, None])
+    result = clsviz.measure(vectors=tmp_path / "own.npz", store=tmp_path)
+    assert result.verdict.startswith(verdict)
 
 
 def test_the_table_has_every_sentence_and_those_that_are_used(
