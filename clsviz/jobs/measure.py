@@ -13,7 +13,7 @@ from clsviz.measurements import FORMS, Arrays, Kind, Last, Means, Norms
 from clsviz.sources import models, sampling
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import Sample
-from clsviz.store.chunks import MERGED, Chunks, columns, n_sentences
+from clsviz.store.chunks import MERGED, Chunks, n_sentences
 
 SLICE_SECONDS = 1.0
 FIRST_SLICE = 16
@@ -85,9 +85,8 @@ def measure(
         if done and (done >= GROWTH * published or done == total):
             norms = FORMS[kind].from_chunks([*measured, *slices])
             stored = chunks.read(key.replace(kind, "means", 1), total) if done == total else []
-            means = Means.from_chunks(stored) if stored else None
-            if means and means.cls.shape != norms.cls.shape:  # not all of them are measured
-                means = None
+            has_means = sum(map(n_sentences, stored)) == done
+            means = Means.from_chunks(stored) if has_means else None
             counts = done - n_stored, seconds, done == total
             job.result = Measured(key, weights, sample, norms, *counts, means)
             published = done
@@ -100,11 +99,6 @@ def measure(
         last = time.monotonic() - began
         seconds += last
         size = max(FIRST_SLICE, round(len(sentences) * SLICE_SECONDS / last))
-        if measured and columns(measured[0]) != columns(arrays):  # another program wrote those
-            chunks.forget(key)
-            measured, slices = [], []
-            n_stored = merged = done = published = 0
-            continue
         chunks.append(key, done, arrays)
         slices.append(arrays)
         done += len(sentences)

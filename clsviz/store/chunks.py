@@ -8,7 +8,6 @@ import math
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from clsviz import files
 from clsviz.errors import StoreError, quote
-from clsviz.measurements import FORMS, SCHEMA, Arrays
+from clsviz.measurements import SCHEMA, Arrays
 
 BETWEEN_LOOKS: Final = 0.01
 """The store is compared with its limit after so large a part of it was written."""
@@ -27,16 +26,6 @@ IN_USE_SECONDS: Final = 3600.0
 
 MERGED: Final = 64
 """Slices of a measurement that become one chunk."""
-
-
-AXES: Final = {
-    "n_tokens": ("sentence",),
-    "truncated": ("sentence",),
-    **dict.fromkeys(("cls", "error", "mean"), ("sentence", "layer")),
-    "pooler": ("sentence", "pooler"),
-    "vectors": ("sentence", "vector", "dimension"),
-}
-"""The axes of measured arrays; those of the same name are of the same size."""
 
 
 class Chunks:
@@ -88,10 +77,6 @@ class Chunks:
             end = stop
         return [(start, stop) for start, stop in [*ranges, (end, n)] if start < stop]
 
-    def forget(self, key: str) -> None:
-        """Remove all chunks of a measurement but those that are shipped."""
-        files.remove(self.root / key)
-
     def merge(self, key: str, begin: int, chunks: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
         """Store consecutive chunks, the first of which begins with `begin`, as one; returns it."""
         merged = join(chunks)
@@ -105,17 +90,15 @@ class Chunks:
     def _sound(self, key: str, n: int) -> Iterator[tuple[int, int, Arrays]]:
         """The chunks of the first n sentences that each reach beyond those before, in order.
 
-        They may overlap, as two programs may have measured the same. One that is damaged, or of
-        another model than those before, is deleted.
+        They may overlap, as two programs may have measured the same. A damaged one is deleted.
         """
-        end, before = 0, dict[str, tuple[int, ...]]()
+        end = 0
         for start, stop, path in self._spans(key):
             if start < n and stop > end:
-                arrays, about = files.read_arrays(path) or ({}, {})
-                is_own = about == _about(key, start, stop) and before in ({}, columns(arrays))
-                if is_own and _are_possible(key, arrays, stop - start):
-                    yield start, stop, arrays
-                    end, before = stop, columns(arrays)
+                content = files.read_arrays(path)
+                if content and content[1] == _about(key, start, stop):
+                    yield start, stop, content[0]
+                    end = stop
                 else:
                     self._remove(path)
 
@@ -156,36 +139,6 @@ def join(chunks: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
 def _about(key: str, start: int, stop: int) -> dict[str, str]:
     """The description of a chunk in its own file, by which a misplaced one is known."""
     return {"schema": SCHEMA, "key": key, "sentences": f"{start}-{stop}"}
-
-
-def columns(arrays: Mapping[str, NDArray[Any]]) -> dict[str, tuple[int, ...]]:
-    """What a sentence has in each array, which is the same for all sentences of a model."""
-    return {name: array.shape[1:] for name, array in arrays.items()}
-
-
-def _are_possible(key: str, arrays: Arrays, n: int) -> bool:
-    """True if a model may have measured these arrays, of n sentences and of the kind of the key."""
-    kind = next((kind for kind in FORMS if key.startswith(f"{kind}-")), None)
-    if kind is None or arrays.keys() != {field.name for field in fields(FORMS[kind])}:
-        return False
-    sizes = {"sentence": n}
-    for name, array in arrays.items():
-        if array.ndim != len(AXES[name]):
-            return False
-        for axis, size in zip(AXES[name], array.shape, strict=True):
-            if sizes.setdefault(axis, size) != size:
-                return False
-    n_layers, n_poolers = sizes["layer"], sizes["pooler"]
-    n_vectors = (1 if kind == "last" else n_layers) + 1 + n_poolers
-    if not n_layers or n_poolers > 1 or sizes.get("vector", n_vectors) != n_vectors:
-        return False
-    n_tokens, is_cut = arrays["n_tokens"].astype(float), arrays["truncated"] > 0
-    norms = [arrays[name] for name in ("cls", "pooler", "mean") if name in arrays]
-    return bool(
-        n_tokens[is_cut].min(initial=np.inf) > n_tokens[~is_cut].max(initial=-1)
-        and all((array >= 0).all() for array in (n_tokens, *norms))
-        and all(np.isfinite(array).all() for name, array in arrays.items() if name != "error")
-    )
 
 
 def evict(root: Path, limit_bytes: float) -> None:

@@ -77,21 +77,6 @@ def test_an_error_loses_no_slice_that_was_measured(prepared: Prepared, tmp_path:
     assert rest.n == N - module.FIRST_SLICE
 
 
-def test_what_another_model_has_stored_is_measured_again(
-    prepared: Prepared, tmp_path: Path
-) -> None:
-    job = run(prepared, tmp_path, n_steps=2)
-    norms = np.ones((module.FIRST_SLICE, 9), np.float32)
-    count = {"n_tokens": np.ones(len(norms), np.int32), "truncated": np.zeros(len(norms), bool)}
-    forged = {**count, "cls": norms, "error": norms, "pooler": norms[:, :0]}
-    Chunks(tmp_path).append(job.result.key, 0, forged)
-    again = run(prepared, tmp_path, counting := Counting())
-    assert counting.n == N + module.FIRST_SLICE
-    assert (
-        run(prepared, tmp_path, Counting(0)).result.norms.cls.shape == again.result.norms.cls.shape
-    )
-
-
 def test_slices_are_merged(
     prepared: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
