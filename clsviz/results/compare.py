@@ -26,7 +26,7 @@ from clsviz.results.numbers import counted, folded, length, lowered, percent
 from clsviz.results.pieces import DEFAULT_SENTENCES, EASY, Answer, advised_of
 from clsviz.results.probes import guess_error, predict
 from clsviz.results.result import Fact, Result, first
-from clsviz.results.select import POOLINGS, left_out, select, used_of
+from clsviz.results.select import POOLINGS, left_out, remedy_of, select, used_of
 from clsviz.sources.pieces import Pieces
 from clsviz.sources.pieces import find as find_pieces
 from clsviz.sources.searches import Searches
@@ -250,11 +250,13 @@ def answer(job: Job[Result], plan: Plan, seconds: float, stores: Stores) -> Step
             plan = replace(plan, pieces=str(error))
     table = _table(plan, numbers, rows, cuts)
     verdict = verdict_of(table, _is_telling(rows), next(filter(None, numbers.problems), ""))
+    sizes = numbers.n_long, numbers.n
+    advice = remedy_of(numbers.remedy, experiment, prepared[0].sample, *sizes)
     job.result = Result(
         kind="models",
         question=QUESTION,
         verdict=verdict,
-        advice=numbers.remedy if verdict.startswith("Can’t") else "",
+        advice=advice if verdict.startswith("Can’t") else "",
         facts=_facts(table, numbers.is_equal_length),
         details={"models": [folded(row) for row in table.to_dict("records")]},
         caveats=_caveats(plan, numbers, rows, table),
