@@ -4,7 +4,6 @@ import asyncio
 import os
 import re
 import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -14,6 +13,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
+from subprocess import DEVNULL, STDOUT, Popen
+from typing import IO
 
 import psutil
 import websockets
@@ -24,9 +25,9 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 @contextmanager
 def serve(
-    folder: Path, settings: Mapping[str, str] | None = None
+    folder: Path, settings: Mapping[str, str] | None = None, log: IO[bytes] | int = DEVNULL
 ) -> Iterator[tuple[str, psutil.Process, Path]]:
-    """The address, the process and the store, at first empty, of a server of this checkout."""
+    """The address, the process and the store, at first empty, of a server of a checkout."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     address = f"http://127.0.0.1:{port}"
@@ -34,8 +35,7 @@ def serve(
     with tempfile.TemporaryDirectory() as store:
         command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
         env = {**os.environ, "CLSVIZ_STORE": store, "HF_HUB_OFFLINE": "1", **(settings or {})}
-        silence = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        with subprocess.Popen(command, cwd=folder, env=env, **silence) as process:
+        with Popen(command, cwd=folder, env=env, stdout=log, stderr=STDOUT) as process:
             try:
                 while process.poll() is None:
                     with suppress(OSError), urllib.request.urlopen(address, timeout=60):

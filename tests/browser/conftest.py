@@ -1,14 +1,7 @@
 """A server with an empty store, and a browser that visits it."""
 
-import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +9,15 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-APP = Path(__file__).parents[2] / "app.py"
+from benchmarks import visitors
+
+HOME = Path(__file__).parents[2]
 
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
 ]
 
-START_SECONDS = 120
 PATIENCE = 60_000
 """Milliseconds that a busy machine may take for anything."""
 
@@ -51,37 +45,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def serve(folder: Path, **variables: str) -> Iterator[str]:
     """The address of a server with variables of its environment; its log has no traceback."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    address, log = f"http://127.0.0.1:{port}/", folder / "log"
-    options = [f"--server.port={port}", "--server.address=127.0.0.1", "--server.headless=true"]
-    folders = {"CLSVIZ_STORE": str(folder / "store"), "HF_HOME": str(folder / "hub")}
-    with log.open("wb") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", str(APP), *options],
-            cwd=APP.parent,
-            env={**os.environ, **folders, "HF_HUB_OFFLINE": "1", **variables},
-            stdout=file,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        wait_until_ready(f"{address}ready", process)
-        yield address
-    finally:
-        process.terminate()
-        process.wait(30)
+    log, settings = folder / "log", {"HF_HOME": str(folder / "hub"), **variables}
+    with log.open("wb") as file, visitors.serve(HOME, settings, file) as (address, _, _):
+        yield f"{address}/"
     assert "Traceback" not in log.read_text("utf-8"), log.read_text("utf-8")
-
-
-def wait_until_ready(address: str, process: "subprocess.Popen[bytes]") -> None:
-    """Wait until the server has imported what the first page takes."""
-    end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end:
-        assert process.poll() is None, "the server has ended"
-        with suppress(OSError), urllib.request.urlopen(address, timeout=5):
-            return
-        time.sleep(0.2)
-    raise TimeoutError("the server is not ready")
 
 
 @pytest.fixture(scope="session")
