@@ -350,8 +350,10 @@ def test_titles_search_whole_texts_and_pieces(
     assert has(redraw(page, is_answered), clsviz.chunk_test(str(tiny_model), table, **options))
 
 
-def test_chunks_of_the_comparison_are_a_setting_of_the_link(visit: Visit) -> None:
-    page = visit(COMPARE, model="minilm", corpus="python-docs", chunks="true")
+def test_chunks_of_the_comparison_are_a_setting_of_the_link(
+    visit: Visit, link: dict[str, str]
+) -> None:
+    page = visit(COMPARE, chunks="true", **link, **SMALL)
     assert redraw(page, is_answered).toggle(key="chunks").value
     page.session_state["share-Link"] = True
     assert "chunks=true" in page.run().code[0].value
