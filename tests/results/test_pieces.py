@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -136,42 +137,23 @@ def answer(cut: Pieces, weights: Weights, one: Containment, **settings: object) 
     return pieces_result(Plan(weights, cut), one, experiment, Settings(**settings))
 
 
-FOUND = "keep a sentence findable in"
-
-
 @pytest.mark.parametrize(
     ("cosine", "dot", "recalls", "verdict", "advice", "tokens"),
     [
         ([1, 1, 1], [1, 1, 1], [], "Any length up to 30 tokens: 100%", "Cut as suits", 30),
+        ([1, 0.9, 0.8], [1, 0.9, 0.8], [], "Pieces of 30 .* longest .* 80%", "Cut at up to 30", 30),
         (
-            *([1, 0.9, 0.8], [1, 0.9, 0.8], []),
-            *(f"Pieces of 30 tokens, the longest tried, {FOUND} 80%", "Cut at up to 30 tokens", 30),
+            [1, 0.8, 0.5],
+            [1, 0.8, 0.5],
+            [],
+            "Pieces of 20 .* 80% .* 30, in 50%",
+            "Cut at a.* 20",
+            20,
         ),
-        (
-            *([1, 0.8, 0.5], [1, 0.8, 0.5], []),
-            *(
-                f"Pieces of 20 tokens {FOUND} 80% of searches; of 30, in 50%.",
-                "Cut at about 20",
-                20,
-            ),
-        ),
-        (
-            *([0.5, 0.6, 0.2], [0.5, 0.6, 0.2], []),
-            *(
-                f"No length that was tried: at best, pieces of 20 tokens {FOUND} 60%",
-                "Choose",
-                None,
-            ),
-        ),
-        (
-            *([1, 0.76, 0.5], [1, 0.745, 0.5], []),  # a difference that chance may give
-            *(f"Pieces of 10 tokens {FOUND} 100%", "Cut at about 10 tokens", 10),
-        ),
-        (
-            *([1, 0.8, 0.5], [0.8, 0.6, 0.2], []),
-            *("Pieces of 10 tokens", "Normalise your vectors: by cosine, pieces of 20 tokens keep"),
-            10,
-        ),
+        ([0.5, 0.6, 0.2], [0.5, 0.6, 0.2], [], "No length .* of 20 .* 60%", "Choose", None),
+        # a difference that chance may give, and one that it hardly gives
+        ([1, 0.76, 0.5], [1, 0.745, 0.5], [], "Pieces of 10 .* 100%", "Cut at about 10 ", 10),
+        ([1, 0.8, 0.5], [0.8, 0.6, 0.2], [], "Pieces of 10 ", "Normalise .* cosine, .* 20 tok", 10),
         ([1, 1, 1], [1, 1, 1], [0.2, 0.9, 0.9, 0.3], "Cutting into", "Cut at about 20 tokens", 20),
         ([1, 1, 1], [1, 1, 1], [0.5] * 4, "No sign that cutting helps: whole", "Leave", None),
         ([1, 1, 1], [1, 1, 1], [0.1, 0.1, 0.1, 0.9], "Cutting lowers recall", "Leave", None),
@@ -188,8 +170,8 @@ def test_the_verdict_the_advice_and_the_advised_length_agree(
     tiny_weights: Weights,
 ) -> None:
     result = answer(cut, tiny_weights, measured(cosine, dot, recalls), similarity="dot")
-    assert result.verdict.startswith(verdict)
-    assert result.advice.startswith(advice)
+    assert re.match(verdict, result.verdict)
+    assert re.match(advice, result.advice)
     assert result.json()["advised_tokens"] == tokens
     assert (result.json()["recall_at_advised"] is None) == (tokens is None)
     assert result.picture["advised"] == tokens

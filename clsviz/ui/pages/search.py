@@ -158,7 +158,7 @@ with st.expander(layout.escape(misled_title(rows)), key="misled", on_change="rer
     if box.open and not rows.empty:
         table = rows[list(LABELS)].rename(columns=LABELS)
         st.dataframe(
-            table, hide_index=True, alt="Searches where a text of another length came first", column_config=WIDTHS
+            table, hide_index=True, alt="Searches, and what each found first", column_config=WIDTHS
         )
 cards.show_table("All searches as a table", result.table, LABELS, "Every search", WIDTHS)
 method = f"{counted(n_texts, 'text')}, {n_searches:,} queries, seed {view.seed}"
