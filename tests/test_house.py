@@ -4,7 +4,7 @@ from pathlib import Path
 
 HOME = Path(__file__).parents[1]
 
-MOST_LINES, MOST_FILES, MOST_TEST_LINES = 15_330, 102, 7_750
+MOST_LINES, MOST_FILES, MOST_TEST_LINES = 15_464, 102, 7_965
 """Where it stands. The design has 13,000 lines in 90 files, and 6,500 of tests: lower these with
 every cut, and raise them only for what users are promised anew.
 """
