@@ -1,7 +1,10 @@
 """A server with an empty store, and a browser that visits it."""
 
 import shutil
+import time
+import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +46,19 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     yield from serve(tmp_path_factory.mktemp("server"))
 
 
+def is_ready(address: str) -> bool:
+    """True once the server has imported what the first page takes."""
+    with suppress(OSError), urllib.request.urlopen(f"{address}/ready", timeout=5):
+        return True
+    return False
+
+
 def serve(folder: Path, **variables: str) -> Iterator[str]:
     """The address of a server with variables of its environment; its log has no traceback."""
     log, settings = folder / "log", {"HF_HOME": str(folder / "hub"), **variables}
     with log.open("wb") as file, visitors.serve(HOME, settings, file) as (address, _, _):
+        while not is_ready(address):
+            time.sleep(0.2)
         yield f"{address}/"
     assert "Traceback" not in log.read_text("utf-8"), log.read_text("utf-8")
 

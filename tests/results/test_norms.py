@@ -38,31 +38,20 @@ NEITHER = "No sign of a trend: neither a line nor a curve stands out from chance
 
 STRAIGHT = replace(CURVE, r2=0.029)
 FEW_DECIDE = replace(LINE, is_few_decide=True)
+STEEP, FAINT = replace(LINE, slope=1.0, r2=0.93), replace(CURVE, r2=0.06)
+REVERSE = Spread(1 / 150, (1 / 200, 0.01), False)
+BUT = "On average, hardly; but"
+FALLING, RISING = "a straight line, falling", "a straight line, rising"
 
 VERDICTS = [
     (replace(LINE, norm_sd=0.007), CURVE, EVEN, "Only on paper: norms are nearly constant."),
     (FEW_DECIDE, STRAIGHT, EVEN, "Uncertain: few sentences decide the line."),
     (FEW_DECIDE, CURVE, EVEN, f"Partly: a smooth curve in length accounts for 30% {SHARE}"),
-    (
-        *(LINE, STRAIGHT, UNEVEN),
-        "On average, hardly; but short sentences’ norms vary 2.5× as much as long ones’.",
-    ),
-    (
-        *(FLAT, NO_CURVE, Spread(1 / 150, (1 / 200, 0.01), False)),
-        "On average, hardly; but long sentences’ norms vary 150× as much as short ones’.",
-    ),
-    (
-        *(LINE, STRAIGHT, EVEN),
-        f"Hardly: a straight line, falling with length, accounts for 3.4% {SHARE}",
-    ),
-    (
-        *(replace(LINE, slope=1.0, r2=0.93), NO_CURVE, UNEVEN),
-        f"Almost entirely: a straight line, rising with length, accounts for 93% {SHARE}",
-    ),
-    (
-        *(FLAT, replace(CURVE, r2=0.06), EVEN),
-        f"A little: a smooth curve in length accounts for 6% {SHARE}",
-    ),
+    (LINE, STRAIGHT, UNEVEN, f"{BUT} short sentences’ norms vary 2.5× as much as long ones’."),
+    (FLAT, NO_CURVE, REVERSE, f"{BUT} long sentences’ norms vary 150× as much as short ones’."),
+    (LINE, STRAIGHT, EVEN, f"Hardly: {FALLING} with length, accounts for 3.4% {SHARE}"),
+    (STEEP, NO_CURVE, UNEVEN, f"Almost entirely: {RISING} with length, accounts for 93% {SHARE}"),
+    (FLAT, FAINT, EVEN, f"A little: a smooth curve in length accounts for 6% {SHARE}"),
     (FLAT, NO_CURVE, Spread(2.5, (0.9, 3.0), False), NEITHER),
     (FLAT, NO_CURVE, replace(UNEVEN, is_by_slope=True), NEITHER),
 ]
