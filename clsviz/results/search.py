@@ -210,7 +210,7 @@ def _advice(answers: Answer, verdict: str) -> str:
     advice = answers.advice
     if advice is None:
         why = ": no fix stands the test on held-out searches" * answers.own.bends
-        return "" if verdict.startswith("Can’t") else f"Leave it{why}."
+        return "" if verdict.startswith("Can’t") else f"Leave the search as it is{why}."
     before, after = percent(advice.before), percent(advice.after)
     direction = "rises" if advice.after > advice.before else "falls"
     change = f"{direction} from {before} to {after}" if before != after else f"stays at {after}"
