@@ -50,6 +50,7 @@ LINK_OF_SEARCH: Final = {
     "search_corpus": "corpus",
     "search_pooling": "pooling",
     "search_column": "column",
+    "search_encoding": "encoding",
 }
 
 LINKED: Final = {
@@ -82,7 +83,7 @@ SEARCH: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
 
 LINKED_FLAGS: Final = {
     "search-test": {"similarity": "similarity", "search_titles": "titles"},
-    "chunk-test": {"similarity": "similarity"},
+    "chunk-test": {"similarity": "similarity", "search_titles": "titles"},
     "compare": {name: name for name in (*SEARCH, "chunks")},
     "report": {name: name for name in SEARCH},
 }
@@ -177,8 +178,10 @@ def _keywords(name: str, options: dict[str, Any]) -> dict[str, Any]:
     linked = {settings[key]: text for key, text in pairs if key in settings}
     own = LINKED_FLAGS.get(name, {})
     flags: dict[str, Any] = {own[key]: text for key, text in pairs if key in own}
-    if "chunks" in flags:
-        flags["chunks"] = flags["chunks"] == "true"
+    if (chunks := flags.get("chunks")) is not None:
+        if chunks not in ("true", "false"):
+            raise SettingError(f"chunks is {quote(chunks)}.", "Choose true or false.")
+        flags["chunks"] = chunks == "true"
     others = [one for key, text in pairs if key == "others" for one in names(text)]
     if is_linked and not (linked or flags or others):
         raise SettingError("The link of --query has no settings.", "Copy the whole address.")

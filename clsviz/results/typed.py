@@ -148,8 +148,8 @@ def _verdict(
     n = int(similar["is_used"].sum())
     if n < FEWEST_SIMILAR:
         few = f"only {counted(n)} {'is' if n == 1 else 'are'}" if n else "no sentence is"
-        more = remedy_of(LARGER, experiment, measured.sample, n_long=len(similar) - n)
-        return f"{nothing} {few} about as long.", more
+        remedy = remedy_of(LARGER, experiment, measured.sample, n_long=len(similar) - n)
+        return f"{nothing} {few} about as long.", remedy
     try:
         check_precision(measured, layer_of(measured, experiment), y)
     except Undefined as error:

@@ -60,11 +60,7 @@ HEEDED: Final[dict[str, list[str]]] = {
 OWN: Final = {"similarity": ("cosine", "dot"), "chunks": ("true", "false")}
 """Values, in the address, of settings that `Experiment` lacks."""
 
-OPTIONS: Final = {
-    **CHOICES,
-    "search_pooling": CHOICES["pooling"],
-    "similarity": OWN["similarity"],
-}
+OPTIONS: Final = {**CHOICES, "search_pooling": CHOICES["pooling"], "similarity": OWN["similarity"]}
 """Settings that have one of a few values."""
 
 CORPORA: Final = [*corpora.SHIPPED, *hub_datasets.DATASETS]

@@ -153,13 +153,13 @@ def test_pieces_are_those_of_the_chunk_test(
         kept = [size["tokens"] for size in of_model if size["recall_at_1"] >= 0.75]
         assert row["chunk_tokens"] == kept[-1]
     assert any("Fewer pieces are found" in caveat for caveat in both.caveats)
-    recalls = both.table["chunk_recall_at_1"]
-    assert both.fact("chunk_difference") == pytest.approx(recalls.max() - recalls.min())
+    assert both.fact("chunk_difference") == pytest.approx(np.ptp(both.table["chunk_recall_at_1"]))
     assert both.command.endswith(" --chunks")
     link = f"http://a.b/compare?model={names[0]}&others={names[1]}&others={names[2]}&chunks=true"
     link += f"&corpus={book}&search_corpus={book}"
     assert cli.main(["compare", "--query", link, "--json", "--store", str(store)]) == 0
     assert json.loads(capsys.readouterr().out)["models"] == both.json()["models"]
+    assert cli.main(["compare", "--query", link.replace("=true", "=perhaps")]) == 2
 
 
 def test_texts_of_one_sentence_have_no_pieces(

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from ui.conftest import SMALL, Runner, Visit, is_answered, is_done, redraw, words
 
 import clsviz
+from clsviz import cli
 from clsviz.errors import ModelError
 from clsviz.results.probes import findings
 from clsviz.results.result import Result
@@ -338,21 +339,21 @@ def test_a_file_follows_to_other_pages_until_they_have_their_own(
 
 
 def test_titles_search_whole_texts_and_pieces(
-    visit: Visit, sentences: list[str], tiny_model: Path, tmp_path: Path
+    visit: Visit, sentences: list[str], tiny_model: Path, tmp_path: Path, capsys
 ) -> None:
     some = [f"The {text[-40:]}." for text in sentences if len(text) > 40]
     texts = [" ".join(some[n : n + 4]) for n in range(0, len(some), 4)]
-    columns = {"title": [text[-30:] for text in texts], "text": texts}
-    table = tmp_path / "table.csv"
-    pd.DataFrame(columns).to_csv(table, index=False)
-    page = visit(PIECES, search_corpus=str(table), search_titles="title")
-    options = {"titles": "title", "store": tmp_path}
-    assert has(redraw(page, is_answered), clsviz.chunk_test(str(tiny_model), table, **options))
+    table, titles = tmp_path / "table.csv", [text[-30:] for text in texts]
+    pd.DataFrame({"title": titles, "text": texts}).to_csv(table, index=False)
+    page = redraw(visit(PIECES, search_corpus=str(table), search_titles="title"), is_answered)
+    result = clsviz.chunk_test(str(tiny_model), table, titles="title", store=tmp_path)
+    assert has(page, result)
+    link = f"http://a.b/?model={tiny_model}&search_corpus={table}&search_titles=title"
+    assert cli.main(["chunk-test", "--query", link, "--store", str(tmp_path)]) == 0
+    assert result.verdict in capsys.readouterr().out
 
 
-def test_chunks_of_the_comparison_are_a_setting_of_the_link(
-    visit: Visit, link: dict[str, str]
-) -> None:
+def test_chunks_are_a_setting_of_the_link(visit: Visit, link: dict[str, str]) -> None:
     page = visit(COMPARE, chunks="true", **link, **SMALL)
     assert redraw(page, is_answered).toggle(key="chunks").value
     page.session_state["share-Link"] = True

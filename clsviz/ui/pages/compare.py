@@ -50,7 +50,8 @@ LABELS: Final = {
 
 
 experiment: Experiment = st.session_state.experiment
-names, view, machine = sidebar.models(), replace(sidebar.search(), column=""), server()
+names, machine = sidebar.models(), server()
+view = replace(sidebar.search(), column="", encoding="")
 is_example = len(names) == 1
 if is_example:
     base = names[0].removeprefix(models.UNTRAINED)
