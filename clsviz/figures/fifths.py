@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clsviz.figures import style
 from clsviz.figures.style import Figure, Trace
-from clsviz.results.numbers import percent, times
+from clsviz.results.numbers import percent, rounded, times
 from clsviz.results.result import Result
 
 LEAST: Final = 0.02
@@ -81,7 +81,7 @@ def _traces(line: Mapping[str, Any], colour: str, fifths: Sequence[str]) -> list
     upright = _heights(np.column_stack([ends, np.full(5, np.nan)])).ravel()
     texts = [
         f"{name}, {fifth}: {times(share)} its share"
-        + f" ({low:.2g} to {high:.2g})" * bool(np.isfinite(low))
+        + f" ({rounded(low)} to {rounded(high)})" * bool(np.isfinite(low))
         for fifth, share, (low, high) in zip(fifths, exposures, ends, strict=True)
     ]
     below = [
