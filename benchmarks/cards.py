@@ -22,7 +22,7 @@ from clsviz.results.norms import answer
 from clsviz.results.result import Result
 from clsviz.results.typed import Trace, trace, typed
 from clsviz.sources import models, sampling
-from clsviz.store.chunks import Chunks
+from clsviz.store.measurements import Measurements
 from clsviz.store.results import Results
 
 PICTURES = Path(str(clsviz.__file__)).parent / "ui" / "pictures"
@@ -50,7 +50,7 @@ def answers_in(store: Path) -> dict[str, Result]:
         "norm_vs_length": clsviz.measure(store=store),
         "where_length_lives": clsviz.probe(random_weights=True, store=store),
         "search": clsviz.search_test(store=store),
-        "pieces": clsviz.chunk_test(store=store),
+        "chunks": clsviz.chunk_test(store=store),
         "compare": clsviz.compare(["minilm", f"{models.UNTRAINED}minilm"], store=store),
         **of_example(store),
     }
@@ -63,8 +63,8 @@ def of_example(store: Path) -> dict[str, Result]:
     sentence = weights, experiment.precision, anatomy.EXAMPLE
     list(trace(tracing, *sentence, IN_PROCESS, results))
     prepared = Prepared(weights, sampling.draw(experiment, store))
-    chunks = Chunks(store, SHIPPED)
-    list(measure(measuring, prepared, experiment, "norms", chunks, IN_PROCESS))
+    measurements = Measurements(store, SHIPPED)
+    list(measure(measuring, prepared, experiment, "norms", measurements, IN_PROCESS))
     assert tracing.result
     assert measuring.result
     list(answer(answering, measuring.result, experiment, results))

@@ -46,9 +46,9 @@ def main() -> None:
     texts = pq.read_table(path, columns=["sentence"])["sentence"].to_pylist()
     sentences = [text for text in texts if len(text) <= LONGEST][: options.sentences]
     weights = models.find("minilm")
-    ways = {**our_ways(weights), BASE: sentence_transformers(weights)}
-    names = [n for n in ways if n == BASE or n.startswith(tuple(options.ways or [""]))]
-    rates = in_turns({name: ways[name] for name in names}, sentences, options.rounds)
+    retrievers = {**our_ways(weights), BASE: sentence_transformers(weights)}
+    names = [n for n in retrievers if n == BASE or n.startswith(tuple(options.retrievers or [""]))]
+    rates = in_turns({name: retrievers[name] for name in names}, sentences, options.rounds)
     load = os.getloadavg()[0]
     print(f"{len(sentences):,} sentences, {options.rounds} rounds, load {load:.1f}")
     for name, rate in rates.items():
@@ -59,11 +59,13 @@ def main() -> None:
         )
 
 
-def in_turns(ways: dict[str, Way], sentences: Sequence[str], rounds: int) -> dict[str, list[float]]:
+def in_turns(
+    retrievers: dict[str, Way], sentences: Sequence[str], rounds: int
+) -> dict[str, list[float]]:
     """Sentences per second of every way in every round, after one round that does not count."""
-    rates: dict[str, list[float]] = {name: [] for name in ways}
+    rates: dict[str, list[float]] = {name: [] for name in retrievers}
     for n in range(rounds + 1):
-        for name, way in ways.items():
+        for name, way in retrievers.items():
             began = time.perf_counter()
             way(sentences)
             if n:
@@ -77,12 +79,12 @@ def our_ways(weights: models.Weights) -> dict[str, Way]:
 
     exact, own = Encoder(weights, device="cpu"), Encoder(weights, device="cpu")
     own.forward = ModelPass(AutoModel.from_pretrained(weights.folder).eval(), own.tokenizer.frame)
-    ways: dict[str, Way] = {"exact": lambda sentences: exact.run(sentences, "norms")}
+    retrievers: dict[str, Way] = {"exact": lambda sentences: exact.run(sentences, "norms")}
     if has_bfloat16(torch.device("cpu")):
         fast = Encoder(weights, "fast", "cpu")
-        ways["fast"] = lambda sentences: fast.run(sentences, "norms")
-    ways["transformers"] = lambda sentences: own.run(sentences, "norms")
-    return ways
+        retrievers["fast"] = lambda sentences: fast.run(sentences, "norms")
+    retrievers["transformers"] = lambda sentences: own.run(sentences, "norms")
+    return retrievers
 
 
 def sentence_transformers(weights: models.Weights) -> Way:

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from clsviz.analyses.search import Indexed, rank_all
 from clsviz.experiment import Experiment
-from clsviz.jobs.search import Indexed, rank_all
 from clsviz.results.search import answer, verdict_of
 from clsviz.sources.searches import find
 
@@ -40,7 +40,7 @@ def verdict(seed: int, *, is_bent: bool, n_equal: int) -> tuple[str, float]:
     searches = find(experiment, Path(), titles="title", texts=frame)
     shared = np.zeros(WIDTH)
     shared[0] = SHARED * np.sqrt(WIDTH)
-    meanings = random.normal(size=(len(searches.right), WIDTH))
+    meanings = random.normal(size=(len(searches.relevant), WIDTH))
     noise = NOISE * random.normal(size=(N_TEXTS, WIDTH))
     is_short = lengths <= np.quantile(lengths, 0.2)
     pull = np.where(is_bent & is_short, PULL, 0.0)[:, None] * shared

@@ -16,7 +16,7 @@ from clsviz.results import SHIPPED
 from clsviz.results.anatomy import EXAMPLE
 from clsviz.results.typed import Trace, trace
 from clsviz.sources import models
-from clsviz.store.chunks import Chunks
+from clsviz.store.measurements import Measurements
 from clsviz.store.results import Results
 
 
@@ -28,9 +28,9 @@ def main() -> None:
     for view in [*views, *(replace(default, layer=layer) for layer in range(1, 6))]:
         result = measure(**asdict(view), store=SHIPPED)
         print(f"{view.pooling}, layer {view.layer}: {result.verdict}")
-    chunks = Chunks(SHIPPED)
+    measurements = Measurements(SHIPPED)
     for folder in SHIPPED.glob("*-*"):
-        chunks.merge(folder.name, 0, chunks.read(folder.name, default.sample_size))
+        measurements.merge(folder.name, 0, measurements.read(folder.name, default.sample_size))
     with tempfile.TemporaryDirectory() as store:
         add_probes(Path(store))
     with tempfile.TemporaryDirectory() as store:

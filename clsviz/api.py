@@ -8,27 +8,27 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
+from clsviz.analyses import own_vectors
+from clsviz.analyses.chunks import plan as plan_chunks
+from clsviz.analyses.chunks import run as search_chunks
+from clsviz.analyses.search import rank_all
+from clsviz.analyses.search import run as rank_texts
 from clsviz.errors import ClsvizError, CorpusError, SettingError
 from clsviz.experiment import Experiment, Pooling, Settings
-from clsviz.jobs import own_vectors
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Prepared
 from clsviz.jobs.measure import measure as measure_sample
-from clsviz.jobs.pieces import plan as plan_pieces
-from clsviz.jobs.pieces import run as search_pieces
 from clsviz.jobs.ray import measure as measure_by_ray
-from clsviz.jobs.search import rank_all
-from clsviz.jobs.search import run as rank_texts
 from clsviz.jobs.worker import IN_PROCESS, Runner
 from clsviz.progress import Progress, silent
 from clsviz.report import page
-from clsviz.results import SHIPPED, anatomy, pieces, probes, provenance
+from clsviz.results import SHIPPED, anatomy, chunks, probes, provenance
 from clsviz.results import compare as comparing
 from clsviz.results import search as searching
+from clsviz.results.chunks import ChunkTestSettings
 from clsviz.results.compare import SEARCH_CORPUS, SEARCH_POOLING
 from clsviz.results.norms import measure_vectors, norms
-from clsviz.results.pieces import Cut
-from clsviz.results.probes import Checks, Readings
+from clsviz.results.probes import ControlProbes, ProbeScores
 from clsviz.results.result import Result
 from clsviz.results.search import Search, Similarity
 from clsviz.results.select import kind_of
@@ -38,7 +38,7 @@ from clsviz.sources.models import UNTRAINED
 from clsviz.sources.models import find as find_model
 from clsviz.sources.sampling import Sample
 from clsviz.sources.searches import find as find_searches
-from clsviz.store.chunks import Chunks
+from clsviz.store.measurements import Measurements
 from clsviz.store.results import Results
 
 P = ParamSpec("P")
@@ -122,8 +122,8 @@ def probe(
         view = replace(experiment, layer=None, pooling="cls")
         for seed in probes.SEEDS:
             untrained = Prepared(find_model(name, seed, progress), prepared.sample)
-            (readings, _), extra_seconds = bench.read(untrained, view)
-            random.append(readings)
+            (scores, _), extra_seconds = bench.read(untrained, view)
+            random.append(scores)
             seconds += extra_seconds
     result = probes.probes(prepared, numbers, experiment, random, seconds)
     return result if texts is None else replace(result, command="")
@@ -194,35 +194,35 @@ def chunk_test(
     titles: str = "",
     searches: str | Path | None = None,
     similarity: Similarity = "cosine",
-    piece_tokens: int | None = None,
-    max_tokens_lost: float | None = None,
+    chunk_tokens: int | None = None,
+    max_lost: float | None = None,
     store: str | Path | None = None,
     progress: Progress = silent,
     runner: Runner = IN_PROCESS,
     **settings: Unpack[Settings],
 ) -> Result:
-    """Test how long a piece of a text may be for its sentences to find it.
+    """Test how long a chunk of a text may be for its sentences to find it.
 
     corpus: texts with an order: a text file is one, and each row of a table, or of a list, is one.
-    titles, searches: as of `search_test`: searches with right texts, which their best piece finds.
-    similarity: “cosine”, or “dot”. piece_tokens, max_tokens_lost: tokens of the pieces of your
+    titles, searches: as of `search_test`: searches with right texts, which their best chunk finds.
+    similarity: “cosine”, or “dot”. chunk_tokens, max_lost: tokens of the chunks of your
     pipeline, and the share of their sentences that may be lost; `details["exceeded"]` names them if
     they surely lose more. sample_size: sentences, by default 2,400. The other settings are those of
     `measure`.
 
-    Returns the share of sentences that find their piece, by its length, an advised length, and a
+    Returns the share of sentences that find their chunk, by its length, an advised length, and a
     table with a row for each way to search and each length. Raises ClsvizError, also where under
     100 sentences can search.
     """
-    defaults: Settings = {"sample_size": pieces.DEFAULT_SENTENCES, "pooling": "mean"}
+    defaults: Settings = {"sample_size": chunks.DEFAULT_SENTENCES, "pooling": "mean"}
     experiment, texts = _experiment(model, corpus, {**defaults, **settings})
     judged = None if searches is None else Path(searches).expanduser()
-    settings_of_cut = Cut(titles, judged, similarity, piece_tokens, max_tokens_lost)
-    pieces.check(experiment)
+    settings_of_cut = ChunkTestSettings(titles, judged, similarity, chunk_tokens, max_lost)
+    chunks.check(experiment)
     bench = _Bench(store, progress, runner)
-    planned = bench.finish(plan_pieces, experiment, bench.root, titles, judged, texts)
-    containment = bench.finish(search_pieces, planned, experiment, similarity, *bench.stores)
-    return pieces.result(planned, containment, experiment, settings_of_cut)
+    planned = bench.finish(plan_chunks, experiment, bench.root, titles, judged, texts)
+    containment = bench.finish(search_chunks, planned, experiment, similarity, *bench.stores)
+    return chunks.result(planned, containment, experiment, settings_of_cut)
 
 
 def compare(
@@ -244,7 +244,7 @@ def compare(
     all of the models read them as a whole. corpora: several names, in the place of corpus.
     search_corpus: what all models search by cosine, as `search_test` does; "" for no search.
     search_pooling: the vector that searches. chunks: also cut the texts that are searched into
-    pieces, as `chunk_test` does. The other settings are those of `measure`.
+    chunks, as `chunk_test` does. The other settings are those of `measure`.
 
     Returns differences with intervals by a paired bootstrap as facts, and a table with a row for
     each model and corpus. Raises ClsvizError.
@@ -306,8 +306,8 @@ def report(
     }
     if search is not None:
         questions["Does length bend my search?"] = partial(search_test, **asdict(search), **options)
-        cut = {**asdict(search), "sample_size": pieces.DEFAULT_SENTENCES, **options}
-        questions[pieces.QUESTION] = partial(chunk_test, **cut)
+        cut = {**asdict(search), "sample_size": chunks.DEFAULT_SENTENCES, **options}
+        questions[chunks.QUESTION] = partial(chunk_test, **cut)
     if others:
         questions["Compare models"] = partial(compare, [model, *others], **view, **searched)
     inside = weights, experiment.precision, anatomy.EXAMPLE
@@ -338,7 +338,7 @@ class _Bench:
         self.root = default_store() if store is None else Path(store).expanduser()
         self.progress = progress
         self.results = Results(self.root, SHIPPED)
-        self.stores = Chunks(self.root, SHIPPED), runner, self.results
+        self.stores = Measurements(self.root, SHIPPED), runner, self.results
 
     def finish(
         self, steps: Callable[Concatenate[Job[T], P], Steps], *args: P.args, **options: P.kwargs
@@ -372,10 +372,10 @@ class _Bench:
 
     def read(
         self, prepared: Prepared, experiment: Experiment
-    ) -> tuple[tuple[Readings, Checks], float]:
+    ) -> tuple[tuple[ProbeScores, ControlProbes], float]:
         """The numbers of probes, stored or computed, and the seconds that measuring took."""
         stored = probes.find(prepared, experiment, self.results)
-        if stored is not None and stored[1] is not probes.UNCHECKED:
+        if stored is not None and stored[1] is not probes.PENDING:
             return stored, 0.0
         chunks, runner, results = self.stores
         measured = self.finish(measure_sample, prepared, experiment, "vectors", chunks, runner)

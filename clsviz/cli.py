@@ -105,13 +105,13 @@ FLAGS: Final[dict[str, dict[str, tuple[Callable[[str], Any], str]]]] = {
     },
     "chunk-test": {
         **SEARCHES,
-        "piece_tokens": (int, "tokens of the pieces of your pipeline"),
-        "max_tokens_lost": (float, "status 1 if these surely lose over so many of their sentences"),
+        "chunk_tokens": (int, "tokens of the chunks of your pipeline"),
+        "max_lost": (float, "status 1 if these surely lose over so many of their sentences"),
     },
     "compare": {
         "models": (names, "two to six, with commas between"),
         **SEARCH,
-        "chunks": (bool, "also cut the texts that are searched into pieces"),
+        "chunks": (bool, "also cut the texts that are searched into chunks"),
     },
     "report": {"others": (names, "models to compare with, with commas between"), **SEARCH},
 }

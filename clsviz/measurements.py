@@ -50,10 +50,10 @@ class Norms:
         return int(self.cls.shape[1]) - 1
 
     @classmethod
-    def from_chunks(cls, chunks: Sequence[Mapping[str, NDArray[Any]]]) -> Self:
-        """Join the arrays of consecutive chunks."""
+    def from_slices(cls, slices: Sequence[Mapping[str, NDArray[Any]]]) -> Self:
+        """Join the arrays of consecutive slices."""
         names = [field.name for field in fields(cls)]
-        return cls(**{name: np.concatenate([chunk[name] for chunk in chunks]) for name in names})
+        return cls(**{name: np.concatenate([part[name] for part in slices]) for name in names})
 
 
 @dataclass(frozen=True, eq=False)

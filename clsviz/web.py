@@ -35,7 +35,7 @@ PAGES: Final = {
     "norm_vs_length": Page("Norm vs length", "scatter_plot", "Then where is it?"),
     "where_length_lives": Page("Where length lives", "layers", "Does it matter?"),
     "search": Page("Does length bend my search?", "search", "How long may a text be?"),
-    "pieces": Page("How long may a chunk be?", "content_cut", "Is another model better?"),
+    "chunks": Page("How long may a chunk be?", "content_cut", "Is another model better?"),
     "compare": Page("Compare models", "compare_arrows", "And your sentence?"),
     "sentence": Page("Try a sentence", "edit", "How does it do that?"),
     "model": Page("Inside the model", "schema"),

@@ -63,9 +63,9 @@ def test_status_1_means_that_pieces_surely_lose_more_than_they_may(run, tmp_path
     words = np.random.RandomState(0).choice(WORDS, (150, 8))
     book = tmp_path / "book.txt"
     book.write_text("\n\n".join(f"The {' '.join(row)} garden." for row in words))
-    usual = ["chunk-test", *("--corpus", str(book), "--piece-tokens", "50", "--pooling", "cls")]
+    usual = ["chunk-test", *("--corpus", str(book), "--chunk-tokens", "50", "--pooling", "cls")]
     for most, expected in (("0.05", 1), ("1", 0)):
-        status, output, errors = run(*usual, "--max-tokens-lost", most)
+        status, output, errors = run(*usual, "--max-lost", most)
         assert (status, errors) == (expected, "")
         assert ("lose over 5% of their sentences" in output) == (status == 1)
 

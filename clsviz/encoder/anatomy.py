@@ -57,7 +57,7 @@ def dissect(encoder: "Encoder", text: str) -> Anatomy:
     arrays = encoder.run([text], "vectors")
     n_layers = arrays["cls"].shape[1] - 1
     tokenizer, model = encoder.tokenizer, encoder.forward.model
-    ids = tokenizer.framed(tokenizer.ids([text])[0])
+    ids = tokenizer.with_special_tokens(tokenizer.ids([text])[0])
     embeddings = model.get_input_embeddings()
     states, _, pooled = np.split(arrays["vectors"][0], [n_layers + 1, n_layers + 2])
     numbers = {name: BLOCK.search(name) for name in encoder.shapes}

@@ -91,7 +91,7 @@ class Encoder:
         finite.
         """
         ids = self.tokenizer.ids(sentences)
-        rows = [self.tokenizer.framed(row) for row in ids or [[]]]
+        rows = [self.tokenizer.with_special_tokens(row) for row in ids or [[]]]
         lengths = np.array([len(row) for row in rows])
         order = np.argsort(-lengths, kind="stable")
         n_threads = self._n_threads if self.forward.mixes_lengths else 0
@@ -126,8 +126,8 @@ class Encoder:
         Raises SettingError where the model has none, and errors as `run`.
         """
         if layer is None:
-            return Last.from_chunks([self.run(sentences, "last")]).of(pooling)
-        return Vectors.from_chunks([self.run(sentences, "vectors")]).of(pooling, layer)
+            return Last.from_slices([self.run(sentences, "last")]).of(pooling)
+        return Vectors.from_slices([self.run(sentences, "vectors")]).of(pooling, layer)
 
     @torch.inference_mode()
     def _run(

@@ -173,7 +173,9 @@ def _sample(model: Any, tokenizer: Tokenizer) -> list[Tensor]:
     """Sentences of random tokens, always the same, in matrices of one length."""
     random = np.random.RandomState(0)
     n_tokens = model.get_input_embeddings().num_embeddings
-    rows = [tokenizer.framed(random.randint(n_tokens, size=n).tolist()) for n in LENGTHS]
+    rows = [
+        tokenizer.with_special_tokens(random.randint(n_tokens, size=n).tolist()) for n in LENGTHS
+    ]
     runs = [list(run) for _, run in itertools.groupby(rows, len)]
     return [torch.tensor(run, device=model.device) for run in runs]
 

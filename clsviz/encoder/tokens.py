@@ -115,7 +115,7 @@ class Tokenizer:
                 "They do not belong together: fetch its files again.",
             )
 
-    def framed(self, ids: Sequence[int]) -> list[int]:
+    def with_special_tokens(self, ids: Sequence[int]) -> list[int]:
         """The tokens that the model reads: with special ones, truncated."""
         room = self.max_length - len(self.frame)
         return [*self.frame.prefix, *ids[:room], *self.frame.suffix]

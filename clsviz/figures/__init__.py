@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from typing import Final
 
-from clsviz.figures import fifths, lines, models, pieces, scatter, steps
+from clsviz.figures import chunks, lines, models, quintiles, scatter, steps
 from clsviz.figures.style import Figure
 from clsviz.results.result import Result
 
 DRAW: Final[dict[str, Callable[[Result], Figure]]] = {
     "norms": scatter.norms,
     "probes": lines.probes,
-    "search": fifths.search,
+    "search": quintiles.search,
     "models": models.models,
-    "pieces": pieces.pieces,
+    "chunks": chunks.chunks,
     "typed": steps.growth,
     "anatomy": steps.way,
 }

@@ -17,7 +17,7 @@ TOP, ABOVE, BELOW = 0.95, 0.4, 0.3
 
 PANELS: Final = {
     "recall_at_10": ("Right text<br>among ten", "percent"),
-    "chunk_recall_at_1": ("Finds pieces<br>of {size} sentences", "percent"),
+    "chunk_recall_at_1": ("Finds chunks<br>of {size} sentences", "percent"),
     "last_probe_error": ("Probe misses<br>by ({unit})", "{unit}"),
     "r_squared": ("R² of<br>the norm", "percent"),
 }

@@ -13,7 +13,7 @@ from clsviz.measurements import FORMS, Arrays, Kind, Last, Means, Norms
 from clsviz.sources import models, sampling
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import Sample
-from clsviz.store.chunks import MERGED, Chunks, n_sentences
+from clsviz.store.measurements import MERGED, Measurements, n_sentences
 
 SLICE_SECONDS = 1.0
 FIRST_SLICE = 16
@@ -63,7 +63,7 @@ def measure(
     prepared: Prepared,
     experiment: Experiment,
     kind: Kind,
-    chunks: Chunks,
+    measurements: Measurements,
     runner: Runner,
 ) -> Steps:
     """Measure a sample: what is stored is read, the rest is run and stored.
@@ -74,7 +74,7 @@ def measure(
     if kind == "vectors":
         sample = replace(sample, order=sample.order[: experiment.probe_size])
     key, total = key_of(prepared, experiment, kind), len(sample)
-    measured, slices = chunks.read(key, total), list[Arrays]()
+    measured, slices = measurements.read(key, total), list[Arrays]()
     n_stored = merged = done = sum(map(n_sentences, measured))
     size, seconds, published = FIRST_SLICE, 0.0, 0
     job.show(done, total, "sentences")
@@ -83,10 +83,12 @@ def measure(
     while True:
         job.show(done, total, "sentences")
         if done and (done >= GROWTH * published or done == total):
-            norms = FORMS[kind].from_chunks([*measured, *slices])
-            stored = chunks.read(key.replace(kind, "means", 1), total) if done == total else []
+            norms = FORMS[kind].from_slices([*measured, *slices])
+            stored = (
+                measurements.read(key.replace(kind, "means", 1), total) if done == total else []
+            )
             has_means = sum(map(n_sentences, stored)) == done
-            means = Means.from_chunks(stored) if has_means else None
+            means = Means.from_slices(stored) if has_means else None
             counts = done - n_stored, seconds, done == total
             job.result = Measured(key, weights, sample, norms, *counts, means)
             published = done
@@ -99,11 +101,11 @@ def measure(
         last = time.monotonic() - began
         seconds += last
         size = max(FIRST_SLICE, round(len(sentences) * SLICE_SECONDS / last))
-        chunks.append(key, done, arrays)
+        measurements.append(key, done, arrays)
         slices.append(arrays)
         done += len(sentences)
         if len(slices) == MERGED:
-            measured.append(chunks.merge(key, merged, slices))
+            measured.append(measurements.merge(key, merged, slices))
             slices, merged = [], done
 
 
@@ -111,7 +113,7 @@ def last_vectors(
     job: Job[Any],
     prepared: Prepared,
     experiment: Experiment,
-    chunks: Chunks,
+    measurements: Measurements,
     runner: Runner,
     n_done: int = 0,
     n_all: int = 0,
@@ -122,7 +124,7 @@ def last_vectors(
     Raises SettingError, with the first texts, where the model lacks the pooling.
     """
     part: Job[Measured] = Job()
-    for _ in measure(part, prepared, experiment, "last", chunks, runner):
+    for _ in measure(part, prepared, experiment, "last", measurements, runner):
         job.show(n_done + part.done, max(n_all, n_done + part.total), "texts")
         if part.result is not None and isinstance(part.result.norms, Last):
             part.result.norms.of(experiment.pooling)

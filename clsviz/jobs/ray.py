@@ -20,7 +20,7 @@ from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.sources import models
 from clsviz.sources.models import Weights
-from clsviz.store.chunks import Chunks, n_sentences
+from clsviz.store.measurements import Measurements, n_sentences
 
 TASK: Final = 2048
 """Sentences of a task, which take seconds: a machine that ends has lost the ones that it had."""
@@ -35,7 +35,7 @@ def measure(
     prepared: Prepared,
     experiment: Experiment,
     kind: Kind,
-    chunks: Chunks,
+    measurements: Measurements,
     address: str,
     progress: Progress,
 ) -> None:
@@ -52,7 +52,7 @@ def measure(
         raise SettingError("Ray is not installed.", remedy) from None
     weights, sample = prepared.weights, prepared.sample
     key, total = key_of(prepared, experiment, kind), len(sample)
-    gaps = chunks.missing(key, total)
+    gaps = measurements.missing(key, total)
     tasks = [(n, min(n + TASK, stop)) for start, stop in gaps for n in range(start, stop, TASK)]
     done = total - sum(stop - start for start, stop in gaps)
     progress(done, total, "sentences")
@@ -75,7 +75,7 @@ def measure(
         )
         for answer in answers.iter_rows():
             arrays = load(answer["arrays"])
-            chunks.append(key, answer["start"], arrays)
+            measurements.append(key, answer["start"], arrays)
             done += n_sentences(arrays)
             progress(done, total, "sentences")
     except ray.exceptions.RayError as error:

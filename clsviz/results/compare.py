@@ -11,39 +11,39 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from clsviz.analyses import chunks as chunking
+from clsviz.analyses.search import Rankings, key_of, run
 from clsviz.encoder import pipeline
 from clsviz.errors import SettingError, Undefined
 from clsviz.experiment import Experiment, Pooling
-from clsviz.jobs import pieces as chunking
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured, Prepared, measure
-from clsviz.jobs.search import Rankings, key_of, run
 from clsviz.jobs.worker import Runner
 from clsviz.progress import Progress
 from clsviz.results import origin, provenance
+from clsviz.results.chunks import DEFAULT_SENTENCES, EASY, Answer, advised_of
 from clsviz.results.norms import layer_of, line_of
 from clsviz.results.numbers import counted, folded, length, lowered, percent
-from clsviz.results.pieces import DEFAULT_SENTENCES, EASY, Answer, advised_of
-from clsviz.results.probes import guess_error, predict
+from clsviz.results.probes import baseline_error, predict
 from clsviz.results.result import Fact, Result, first
 from clsviz.results.select import POOLINGS, left_out, remedy_of, select, used_of
-from clsviz.sources.pieces import Pieces
-from clsviz.sources.pieces import find as find_pieces
+from clsviz.sources.chunks import Chunks
+from clsviz.sources.chunks import find as find_chunks
 from clsviz.sources.searches import Searches
 from clsviz.sources.searches import find as find_searches
 from clsviz.statistics import ridge
 from clsviz.statistics.exposure import Evaluation
 from clsviz.statistics.intervals import (
+    Contrast,
     Floats,
-    Lead,
     check_different,
     clusterings,
     margin,
     means,
-    unseen,
+    wilson_bound,
 )
 from clsviz.statistics.line import r2_margin
-from clsviz.store.chunks import Chunks
+from clsviz.store.measurements import Measurements
 from clsviz.store.results import Results
 
 if TYPE_CHECKING:
@@ -68,11 +68,11 @@ SEARCH: Final = (
 """Columns of the table: of a search, its recall and the exposure of two fifths of the texts."""
 
 CHUNKS: Final = (
-    *("chunk_tokens", "chunk_sentences", "chunk_pieces"),
+    *("chunk_tokens", "chunk_sentences", "n_chunks"),
     *("chunk_recall_at_1", "chunk_recall_at_1_low", "chunk_recall_at_1_high", "chunk_margin"),
 )
-"""Columns of the table: tokens of the pieces that keep three in four sentences; and of the longest
-pieces that all models read, their sentences, their number, and the searches that find them first.
+"""Columns of the table: tokens of the chunks that keep three in four sentences; and of the longest
+chunks that all models read, their sentences, their number, and the searches that find them first.
 """
 
 LINE: Final = (
@@ -90,7 +90,7 @@ T = TypeVar("T")
 
 Numbers = dict[str, float]
 
-Stores = tuple[Chunks, Runner, Results]
+Stores = tuple[Measurements, Runner, Results]
 """Where vectors are, what measures those that are missing, and where numbers are."""
 
 
@@ -121,17 +121,17 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Models to compare on the same sentences, by the same searches and on the same pieces.
+    """Models to compare on the same sentences, by the same searches and on the same chunks.
 
     prepared: the models, with one sample. searching: settings of the searches, None for none.
-    searches, pieces: those, or why there are none.
+    searches, chunks: those, or why there are none.
     """
 
     prepared: Sequence[Prepared]
     experiment: Experiment
     searching: Experiment | None = None
     searches: Searches | str = ""
-    pieces: Pieces | str = ""
+    chunks: Chunks | str = ""
 
 
 def check(models: Sequence[str]) -> None:
@@ -155,12 +155,12 @@ def find(prepared: Sequence[Prepared], experiment: Experiment, store: Results) -
 
 
 def find_texts(
-    job: Job[tuple[Searches | str, Pieces | str]],
+    job: Job[tuple[Searches | str, Chunks | str]],
     searching: Experiment | None,
     has_chunks: bool,
     root: Path,
 ) -> Steps:
-    """The searches of a corpus and its pieces, or why there are none; "" where none are wanted.
+    """The searches of a corpus and its chunks, or why there are none; "" where none are wanted.
 
     Raises SettingError where no corpus is searched whose texts could be cut.
     """
@@ -172,7 +172,7 @@ def find_texts(
         replace(searching, sample_size=DEFAULT_SENTENCES) if searching and has_chunks else None
     )
     inputs = root, job.show
-    job.result = _find(find_searches, searching, *inputs), _find(find_pieces, cutting, *inputs)
+    job.result = _find(find_searches, searching, *inputs), _find(find_chunks, cutting, *inputs)
 
 
 def _find(
@@ -205,9 +205,9 @@ def measure_all(job: Job[float], plan: Plan, stores: Stores) -> Steps:
             for sample in () if results.find(key, Rankings) else plan.searches.samples:
                 inputs = Prepared(weights, sample), view, "last", chunks, runner
                 add(model, len(sample), measure, *inputs)
-        if isinstance(plan.pieces, Pieces):
-            planned = chunking.Plan(weights, plan.pieces)
-            add(model, plan.pieces.n_pieces, chunking.run, planned, view, "cosine", *stores)
+        if isinstance(plan.chunks, Chunks):
+            planned = chunking.Plan(weights, plan.chunks)
+            add(model, plan.chunks.n_chunks, chunking.run, planned, view, "cosine", *stores)
     done, seconds, total = 0, 0.0, sum(n for _, n, *_ in tasks)
     for model, n, steps, inputs in tasks:
         job.model = model
@@ -240,14 +240,14 @@ def answer(job: Job[Result], plan: Plan, seconds: float, stores: Stores) -> Step
             rows = _search(plan.searches, rankings, view.seed)
         except Undefined as error:
             plan = replace(plan, searches=str(error))
-    if view is not None and isinstance(plan.pieces, Pieces):
+    if view is not None and isinstance(plan.chunks, Chunks):
         try:
-            planned = [chunking.Plan(one.weights, plan.pieces) for one in prepared]
+            planned = [chunking.Plan(one.weights, plan.chunks) for one in prepared]
             cutting = [(one, view, "cosine", *stores) for one in planned]
             measured = yield from _finish(prepared, chunking.run, cutting)
             cuts = _chunks(measured, view.seed)
         except Undefined as error:
-            plan = replace(plan, pieces=str(error))
+            plan = replace(plan, chunks=str(error))
     table = _table(plan, numbers, rows, cuts)
     verdict = verdict_of(table, _is_telling(rows), next(filter(None, numbers.problems), ""))
     sizes = numbers.n_long, numbers.n
@@ -317,17 +317,17 @@ def verdict_of(table: "pd.DataFrame", is_telling: bool, problem: str = "") -> st
     return f"U{verdict[1:]}" if verdict.startswith("untrained ") else verdict
 
 
-def _leads(table: "pd.DataFrame") -> tuple[Lead, Lead, Lead]:
+def _leads(table: "pd.DataFrame") -> tuple[Contrast, Contrast, Contrast]:
     """Of recall, of the last probe's error as a share of that of guessing, and of the line's R²."""
     guess, margins = table["guess_error"], table["last_probe_error_margin"]
     return (
-        Lead.of(table["recall_at_10"], table["recall_margin"].max()),
-        Lead.of(table["last_probe_error"] / guess, (margins / guess).max()),
-        Lead.of(table["r_squared"], table["r_squared_margin"].max()),
+        Contrast.of(table["recall_at_10"], table["recall_margin"].max()),
+        Contrast.of(table["last_probe_error"] / guess, (margins / guess).max()),
+        Contrast.of(table["r_squared"], table["r_squared_margin"].max()),
     )
 
 
-def _against(shares: "pd.Series[float]", lead: Lead) -> str:
+def _against(shares: "pd.Series[float]", lead: Contrast) -> str:
     """Two shares that differ, also as they are written."""
     high, low = shares[lead.most], shares[lead.least]
     if percent(high) == percent(low):
@@ -426,7 +426,7 @@ def _numbers(
             "last_probe_r_squared": float(r2s[-1]),
             "probe_r_squared": float(np.nanmax(r2s)),
             "probe_layer": int(np.nanargmax(r2s)),
-            "guess_error": guess_error(used),
+            "guess_error": baseline_error(used),
         }
     try:
         check_different(used["cluster"])
@@ -455,19 +455,19 @@ def _finish(
 
 
 def _chunks(measured: Sequence[chunking.Containment], seed: int) -> list[Numbers]:
-    """For each model CHUNKS; the margin is NaN where they do not read the same pieces."""
+    """For each model CHUNKS; the margin is NaN where they do not read the same chunks."""
     last, rows = min(len(one.sizes) for one in measured) - 1, []
     firsts = [(one.ranks[0, last] == 1).astype(np.float64) for one in measured]
-    is_paired = len({(one.n_pieces, one.n_left_out) for one in measured}) == 1
+    is_paired = len({(one.n_chunks, one.n_left_out) for one in measured}) == 1
     n = len(firsts[0])
-    spread = max(means(firsts, [np.arange(n)])[1], unseen(n)) if is_paired else np.nan
+    spread = max(means(firsts, [np.arange(n)])[1], wilson_bound(n)) if is_paired else np.nan
     for one in measured:
         answer = Answer.of(one, "cosine", seed)
         advised = advised_of(answer.own)
         tokens = answer.tokens[advised] if advised >= 0 else np.nan
         recall = answer.own[last]
-        pieces = one.sizes[last], one.n_pieces[last]
-        columns = tokens, *pieces, recall.recall_at_1, *recall.interval, spread
+        chunks = one.sizes[last], one.n_chunks[last]
+        columns = tokens, *chunks, recall.recall_at_1, *recall.interval, spread
         rows.append(dict(zip(CHUNKS, columns, strict=True)))
     return rows
 
@@ -476,16 +476,16 @@ def _search(searches: Searches, rankings: Sequence[Rankings], seed: int) -> list
     """For each model the columns of a search; and truncated, the share of texts that it cuts."""
     draws, rows = [], []
     for one in rankings:
-        evaluation = Evaluation.of(searches.right, one.n_tokens, seed)
-        ranking = evaluation.rank(one.ways["cosine"])
-        draws.append(evaluation.draws @ ranking.recalls / len(searches.right))
+        evaluation = Evaluation.of(searches.relevant, one.n_tokens, seed)
+        ranking = evaluation.rank(one.retrievers["cosine"])
+        draws.append(evaluation.draws @ ranking.recalls / len(searches.relevant))
         numbers: list[float | None] = [ranking.recall, *ranking.recall_interval, ranking.ndcg]
         for end in (0, -1):
             numbers += [ranking.exposure[end], *(ranking.intervals[end] or (None, None))]
         row = dict(zip(SEARCH[:-1], np.array(numbers, np.float64).tolist(), strict=True))
         rows.append(row | {"truncated": float(one.truncated.mean())})
-    recall_margin = margin(np.stack(draws), unseen(len(searches.right)))
-    of_all = {"recall_margin": recall_margin, "chance": evaluation.relevance.chance}
+    recall_margin = margin(np.stack(draws), wilson_bound(len(searches.relevant)))
+    of_all = {"recall_margin": recall_margin, "chance": evaluation.qrels.chance}
     return [row | of_all for row in rows]
 
 
@@ -507,7 +507,7 @@ def _table(
 
     n_searches, search_corpus, search_fingerprint = 0, "", ""
     if isinstance(plan.searches, Searches):
-        n_searches, search_corpus = len(plan.searches.right), plan.searches.texts.label
+        n_searches, search_corpus = len(plan.searches.relevant), plan.searches.texts.label
         search_fingerprint = plan.searches.fingerprint
     corpus, experiment = plan.prepared[0].sample.corpus, plan.experiment
     labels = Counter(one.weights.label for one in plan.prepared)
@@ -546,12 +546,12 @@ def _facts(table: "pd.DataFrame", is_equal_length: bool) -> tuple[Fact, ...]:
     """Differences of the models that differ most, and counts."""
     recall, _, norm = _leads(table)
     errors: ArrayLike = table["last_probe_error"] if is_equal_length else []
-    error = Lead.of(errors, table["last_probe_error_margin"].max())
-    chunks = Lead.of(table["chunk_recall_at_1"], table["chunk_margin"].max())
+    error = Contrast.of(errors, table["last_probe_error_margin"].max())
+    chunks = Contrast.of(table["chunk_recall_at_1"], table["chunk_margin"].max())
     size = counted(int(table["chunk_sentences"].fillna(0).iloc[0]))
     leads = [
         ("recall_difference", "recall differs by", recall, "points"),
-        ("chunk_difference", f"finding pieces of {size} by", chunks, "points"),
+        ("chunk_difference", f"finding chunks of {size} by", chunks, "points"),
         ("error_difference", "the last probe’s error by", error, table["unit"].iloc[0]),
         ("r_squared_difference", "R² of the norm by", norm, "points"),
     ]
@@ -586,17 +586,17 @@ def _caveats(
         caveats += searches.caveats
     elif searches:
         caveats.append(f"No search was tested: {searches}")
-    if isinstance(plan.pieces, Pieces):
-        n, pieces = f"{table['chunk_sentences'].iloc[0]:.0f} sentences", table["chunk_pieces"]
-        caveats.append(f"Pieces of {n} are the longest that all models were tried on.")
-        if pieces.nunique() > 1:
+    if isinstance(plan.chunks, Chunks):
+        n, chunks = f"{table['chunk_sentences'].iloc[0]:.0f} sentences", table["n_chunks"]
+        caveats.append(f"Chunks of {n} are the longest that all models were tried on.")
+        if chunks.nunique() > 1:
             numbers_of = ", ".join(
-                f"{label} among {count:,.0f}" for label, count in zip(labels, pieces, strict=True)
+                f"{label} among {count:,.0f}" for label, count in zip(labels, chunks, strict=True)
             )
-            caveats.append(f"Fewer pieces are found more easily: {numbers_of}.")
-        caveats += [f"{EASY}: real ones are found less often.", *plan.pieces.caveats]
-    elif plan.pieces:
-        caveats.append(f"No pieces were tested: {plan.pieces}")
+            caveats.append(f"Fewer chunks are found more easily: {numbers_of}.")
+        caveats += [f"{EASY}: real ones are found less often.", *plan.chunks.caveats]
+    elif plan.chunks:
+        caveats.append(f"No chunks were tested: {plan.chunks}")
     n_long, n_truncated = numbers.n_long, numbers.n_truncated
     caveats += left_out(plan.experiment, sample, n_long, n_truncated, len(prepared))
     if numbers.n < len(sample):
@@ -633,5 +633,5 @@ def _command(plans: Sequence[Plan]) -> str:
     if plan.searching and plan.searching.pooling != SEARCH_POOLING:
         flags["search_pooling"] = plan.searching.pooling
     several = "".join(f" --corpus {shlex.quote(corpus)}" for corpus in corpora)
-    several += " --chunks" * bool(plan.pieces)
+    several += " --chunks" * bool(plan.chunks)
     return provenance.command("compare", view, flags) + several

@@ -9,10 +9,10 @@ import numpy as np
 import threadpoolctl
 from numpy.typing import ArrayLike, NDArray
 
+from clsviz.analyses import own_vectors
 from clsviz.encoder import pipeline
 from clsviz.errors import SettingError, Undefined, quote
 from clsviz.experiment import Experiment
-from clsviz.jobs import own_vectors
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured
 from clsviz.measurements import Norms
@@ -75,7 +75,7 @@ def norms(measured: Measured, experiment: Experiment, store: Results) -> Result:
             groups = some.get("row_group")
             curve = store.get(key, Curve, lambda: curves.fit(*columns, groups))
             # As a line on lengths would, one on the heights of the curve says if few decide it.
-            heights = curve.predict(some["length"]) if curve.stands_out else some["length"]
+            heights = curve.predict(some["length"]) if curve.is_significant else some["length"]
             along = lines.fit(heights, some["norm"], some["cluster"], groups)
             with suppress(Undefined):
                 spread = by_length.spread(*columns)
@@ -162,8 +162,8 @@ def verdict_of(line: Line, curve: Curve, spread: Spread | None, along: Line) -> 
     spread: None where it is undefined. along: the line of the norms on the heights of a curve that
     stands out.
     """
-    is_curve = curve.stands_out and (curve.r2 > curve.line_r2 or not line.stands_out)
-    share = curve.r2 if is_curve else line.r2 if line.stands_out else 0.0
+    is_curve = curve.is_significant and (curve.r2 > curve.line_r2 or not line.is_significant)
+    share = curve.r2 if is_curve else line.r2 if line.is_significant else 0.0
     direction = "rising" if line.slope > 0 else "falling"
     straight = f"a straight line, {direction} with length,"
     trend = "a smooth curve in length" if is_curve else straight

@@ -51,13 +51,13 @@ COLUMNS: Final = (
 
 
 @dataclass(frozen=True, eq=False)
-class Readings:
+class ProbeScores:
     """How well the lengths of n_used of n sentences are predicted from the vectors of a model.
 
     names: of the vectors: 0, 1, … for [CLS] after each layer; mean and pooler, after the last.
     numbers: float64 (n_names, 6), the columns of COLUMNS; NaN where undefined.
     problems: for each name, why there is no probe, or "". remedy: of the last layer's problem.
-    guess_error: of guessing the mean length of the other folds.
+    baseline_error: of guessing the mean length of the other folds.
     n_different: sentences used, near-duplicates counted once. n_truncated: those under the cutoff
         that the model does not read as a whole. width: of a vector.
     """
@@ -66,7 +66,7 @@ class Readings:
     numbers: Floats
     problems: tuple[str, ...]
     remedy: str
-    guess_error: float
+    baseline_error: float
     n: int
     n_used: int
     n_different: int
@@ -90,7 +90,7 @@ class Readings:
 
 
 @dataclass(frozen=True)
-class Checks:
+class ControlProbes:
     """The same probe in other circumstances; NaN where undefined.
 
     direction: of vectors divided by their norms. half: of the first half of the sentences.
@@ -104,7 +104,7 @@ class Checks:
     shuffled_r2: float
 
 
-UNCHECKED: Final = Checks(*[np.nan] * 5)
+PENDING: Final = ControlProbes(*[np.nan] * 5)
 """Stands for checks that are not computed yet: the answer does not wait for them."""
 
 
@@ -118,22 +118,25 @@ def check(experiment: Experiment) -> None:
 
 def find(
     prepared: Prepared | Measured, experiment: Experiment, store: Results
-) -> tuple[Readings, Checks] | None:
+) -> tuple[ProbeScores, ControlProbes] | None:
     """The stored numbers of an experiment, for which nothing need be measured; None if missing.
 
-    Checks that are missing alone are UNCHECKED. Raises SettingError where the model lacks the layer
+    Controls that are missing alone are PENDING. Raises SettingError where the model lacks the layer
     or the vector.
     """
     key = _key(prepared, experiment)
-    readings = store.find(key, Readings)
-    if readings is None:
+    scores = store.find(key, ProbeScores)
+    if scores is None:
         return None
-    name = _name(experiment, readings.names, prepared.weights.label)
-    return readings, store.find((*key, name), Checks) or UNCHECKED
+    name = _name(experiment, scores.names, prepared.weights.label)
+    return scores, store.find((*key, name), ControlProbes) or PENDING
 
 
 def read(
-    job: Job[tuple[Readings, Checks]], measured: Measured, experiment: Experiment, store: Results
+    job: Job[tuple[ProbeScores, ControlProbes]],
+    measured: Measured,
+    experiment: Experiment,
+    store: Results,
 ) -> Steps:
     """Fit the probes of an experiment, a vector at a time, and store their numbers.
 
@@ -148,8 +151,8 @@ def read(
     table = select(measured, replace(experiment, layer=None, pooling="cls"))
     used = used_of(table, measured.sample, store)
     key = _key(measured, experiment)
-    readings = store.find(key, Readings)
-    if readings is None:
+    scores = store.find(key, ProbeScores)
+    if scores is None:
         rows = []
         for place, other in enumerate(names):
             job.show(place, n_vectors + 1, "vectors")
@@ -157,83 +160,83 @@ def read(
             rows.append(_row(measured, other, used))
         numbers, problems = zip(*rows, strict=True)
         is_under_cutoff = table["n_tokens"] < experiment.length_cutoff
-        computed = Readings(
+        computed = ProbeScores(
             names=names,
             numbers=np.stack(numbers),
             problems=tuple(problem.reason if problem else "" for problem in problems),
             remedy=problems[n_layers].remedy if problems[n_layers] else "",
-            guess_error=np.nan if all(problems) else guess_error(used),
+            baseline_error=np.nan if all(problems) else baseline_error(used),
             n=len(vectors),
             n_used=len(used),
             n_different=used["cluster"].nunique(),
             n_truncated=int((table["truncated"] & is_under_cutoff).sum()),
             width=width,
         )
-        readings = store.get(key, Readings, lambda: computed)
-    job.result = readings, UNCHECKED
+        scores = store.get(key, ProbeScores, lambda: computed)
+    job.result = scores, PENDING
     job.show(n_vectors, n_vectors + 1, "vectors")
     yield
     view = _view(name)
     vector = vectors.of(view.pooling, view.layer)[used.index]
-    checks = store.get((*key, name), Checks, lambda: _checks(vector, used))
+    controls = store.get((*key, name), ControlProbes, lambda: _checks(vector, used))
     job.show(n_vectors + 1, n_vectors + 1, "vectors")
-    job.result = readings, checks
+    job.result = scores, controls
 
 
 def probes(
     prepared: Prepared | Measured,
-    numbers: tuple[Readings, Checks],
+    numbers: tuple[ProbeScores, ControlProbes],
     experiment: Experiment,
-    random: Sequence[Readings] = (),
+    random: Sequence[ProbeScores] = (),
     seconds: float = 0.0,
 ) -> Result:
     """The answer of stored or computed numbers.
 
     random: those of the same architecture with random weights. seconds: that measuring took.
     """
-    readings, checks = numbers
-    name = _name(experiment, readings.names, prepared.weights.label)
-    table = _table(readings, random)
+    scores, controls = numbers
+    name = _name(experiment, scores.names, prepared.weights.label)
+    table = _table(scores, random)
     of_cls = table[table["vector"] == "cls"]
     band = of_cls[["layer", "random_low", "random_high"]].set_axis(["layer", "low", "high"], axis=1)
     layers = of_cls[["layer", *COLUMNS]].to_dict("records")
-    sizes = prepared.sample, readings.n_long, readings.n
+    sizes = prepared.sample, scores.n_long, scores.n
     return Result(
         kind="probes",
         question=f"Where can length be read from in {prepared.weights.label}?",
-        verdict=verdict_of(readings, experiment.unit),
-        advice="" if readings.has_probe else remedy_of(readings.remedy, experiment, *sizes),
-        facts=_facts(readings, checks, name, experiment.unit),
+        verdict=verdict_of(scores, experiment.unit),
+        advice="" if scores.has_probe else remedy_of(scores.remedy, experiment, *sizes),
+        facts=_facts(scores, controls, name, experiment.unit),
         details={
             "layers": [folded(row) for row in layers],
             "random_weights": band.to_dict("records") if random else None,
         },
-        picture={"guess": readings.guess_error, "unit": experiment.unit},
-        caveats=_caveats(prepared, readings, experiment, random),
+        picture={"guess": scores.baseline_error, "unit": experiment.unit},
+        caveats=_caveats(prepared, scores, experiment, random),
         table=table,
         about={
             **provenance.source(prepared, experiment),
-            "n_measured": readings.n,
+            "n_measured": scores.n,
             "seconds": round(seconds, 3),
         },
         command=provenance.command("probe", experiment) + " --random-weights" * bool(random),
     )
 
 
-def verdict_of(readings: Readings, unit: str) -> str:
+def verdict_of(scores: ProbeScores, unit: str) -> str:
     """The answer in a sentence: of the best layer of those that stand out from chance."""
-    r2, low, _, error, *_ = readings.numbers[: readings.n_layers + 1].T
+    r2, low, _, error, *_ = scores.numbers[: scores.n_layers + 1].T
     with np.errstate(invalid="ignore"):
-        stands_out = (low > 0) & (r2 * readings.n_different >= BY_CHANCE)
-    best = int(np.argmax(np.where(stands_out, r2, -np.inf)))
-    b = float(r2[best]) if stands_out[best] else 0.0
+        is_significant = (low > 0) & (r2 * scores.n_different >= BY_CHANCE)
+    best = int(np.argmax(np.where(is_significant, r2, -np.inf)))
+    b = float(r2[best]) if is_significant[best] else 0.0
     fades = not r2[-1] >= MOST or error[-1] >= max(2 * error[best], 0.5)  # of a whole number
     at_best, at_last = (length(error[layer], unit) for layer in (best, -1))
     only = "only " * (not at_best.startswith("under"))
     after, misses = _after(str(best)), "a linear probe misses length by"
     hardly = "a linear probe finds almost no length in the [CLS] vector, after any layer"
     return first(
-        (not readings.has_probe, f"Can’t tell: {lowered(readings.problems[readings.n_layers])}"),
+        (not scores.has_probe, f"Can’t tell: {lowered(scores.problems[scores.n_layers])}"),
         (b >= ALMOST_ALL and fades, f"Yes, but it fades: {after}, {misses} {only}{at_best}."),
         (b >= ALMOST_ALL, f"Yes, to the last layer: there {misses} {at_last}."),
         (b >= HALF, f"Largely: {misses} {at_best} {after}."),
@@ -279,7 +282,7 @@ def _key(prepared: Prepared | Measured, experiment: Experiment) -> tuple[object,
 
 
 def _name(experiment: Experiment, names: Sequence[str], label: str) -> str:
-    """The name of an experiment's vector in `Readings`, of a model's; raises SettingError.
+    """The name of an experiment's vector in `ProbeScores`, of a model's; raises SettingError.
 
     label: of the model, for the message.
     """
@@ -289,7 +292,7 @@ def _name(experiment: Experiment, names: Sequence[str], label: str) -> str:
 
 
 def _view(name: str) -> Experiment:
-    """The layer and the pooling of a name of `Readings`."""
+    """The layer and the pooling of a name of `ProbeScores`."""
     return Experiment.parse({"layer" if name.isdecimal() else "pooling": name})
 
 
@@ -305,7 +308,7 @@ def predict(measured: Measured, view: Experiment, used: "pd.DataFrame") -> Float
     return ridge.predict(vectors, lengths, folds(used["cluster"]))[:, 0]
 
 
-def guess_error(used: "pd.DataFrame") -> float:
+def baseline_error(used: "pd.DataFrame") -> float:
     """The error of guessing the mean length of the other folds; raises Undefined."""
     guesses = ridge.guess(used["length"], folds(used["cluster"]))
     return float(abs(used["length"] - guesses).mean())
@@ -328,7 +331,7 @@ def _row(measured: Measured, name: str, used: "pd.DataFrame") -> tuple[Floats, U
     return row, None
 
 
-def _checks(vectors: NDArray[np.float32], used: "pd.DataFrame") -> Checks:
+def _checks(vectors: NDArray[np.float32], used: "pd.DataFrame") -> ControlProbes:
     """The checks of one vector of the sentences used (n, width)."""
     y, clusters = used[["length"]].to_numpy(np.float64), used["cluster"].to_numpy()
     n = len(y) // 2
@@ -344,19 +347,19 @@ def _checks(vectors: NDArray[np.float32], used: "pd.DataFrame") -> Checks:
             return np.nan, np.nan
 
     direction, half = score(unit(vectors.astype(np.float64)), y), score(vectors[:n], y[:n])
-    return Checks(*direction, *half, score(vectors, shuffled)[0])
+    return ControlProbes(*direction, *half, score(vectors, shuffled)[0])
 
 
-def _table(readings: Readings, random: Sequence[Readings]) -> "pd.DataFrame":
+def _table(scores: ProbeScores, random: Sequence[ProbeScores]) -> "pd.DataFrame":
     """A row for each vector: the points of the picture.
 
     random_low, random_high: the errors of [CLS] with random weights.
     """
     import pandas as pd
 
-    names, last = readings.names, readings.n_layers
+    names, last = scores.names, scores.n_layers
     is_cls = np.array([name.isdecimal() for name in names])
-    table = pd.DataFrame(readings.numbers, columns=COLUMNS)
+    table = pd.DataFrame(scores.numbers, columns=COLUMNS)
     table.insert(0, "vector", np.where(is_cls, "cls", names))
     table.insert(1, "layer", [int(name) if name.isdecimal() else last for name in names])
     error = COLUMNS.index("probe_error")
@@ -366,22 +369,24 @@ def _table(readings: Readings, random: Sequence[Readings]) -> "pd.DataFrame":
     return table
 
 
-def _facts(readings: Readings, checks: Checks, name: str, unit: str) -> tuple[Fact, ...]:
+def _facts(scores: ProbeScores, controls: ControlProbes, name: str, unit: str) -> tuple[Fact, ...]:
     """Those of the experiment's vector, then those of others, which are in JSON alone."""
     vector = f"[CLS] after layer {name}" if name.isdecimal() else LAST[name]
-    rows = dict(zip(readings.names, readings.numbers.tolist(), strict=True))
+    rows = dict(zip(scores.names, scores.numbers.tolist(), strict=True))
     r2, low, high, error, _, norm_error = rows[name]
     share, quiet = "percent", True
     facts = [
         Fact("vector_r_squared", f"{vector}: R²", r2, (low, high), share),
         Fact("vector_error", "misses by", error, None, unit),
-        Fact("guess_error", "guessing", readings.guess_error, None, unit),
+        Fact("guess_error", "guessing", scores.baseline_error, None, unit),
         Fact("vector_norm_error", "a line on its norm (held-out)", norm_error, None, unit),
-        Fact("direction_error", "direction alone", checks.direction_error, None, unit),
-        Fact("half_error", "half as many sentences", checks.half_error, None, unit),
-        Fact("shuffled_probe_r_squared", "shuffled lengths: R²", checks.shuffled_r2, None, share),
-        Fact("direction_r_squared", "direction alone: R²", checks.direction_r2, None, share, quiet),
-        Fact("half_r_squared", "half as many sentences: R²", checks.half_r2, None, share, quiet),
+        Fact("direction_error", "direction alone", controls.direction_error, None, unit),
+        Fact("half_error", "half as many sentences", controls.half_error, None, unit),
+        Fact("shuffled_probe_r_squared", "shuffled lengths: R²", controls.shuffled_r2, None, share),
+        Fact(
+            "direction_r_squared", "direction alone: R²", controls.direction_r2, None, share, quiet
+        ),
+        Fact("half_r_squared", "half as many sentences: R²", controls.half_r2, None, share, quiet),
     ]
     for other, label in LAST.items():
         r2, _, _, error, *_ = rows.get(other, [np.nan] * len(COLUMNS))
@@ -389,32 +394,32 @@ def _facts(readings: Readings, checks: Checks, name: str, unit: str) -> tuple[Fa
         facts.append(Fact(f"{other}_probe_error", label, error, None, unit, quiet))
     return (
         *(replace(fact, is_quiet=True) if np.isnan(fact.value or 0.0) else fact for fact in facts),
-        Fact("n_used", "sentences", readings.n_used, form="count"),
+        Fact("n_used", "sentences", scores.n_used, form="count"),
     )
 
 
 def _caveats(
     prepared: Prepared | Measured,
-    readings: Readings,
+    scores: ProbeScores,
     experiment: Experiment,
-    random: Sequence[Readings],
+    random: Sequence[ProbeScores],
 ) -> tuple[str, ...]:
     """Everything left out or doubtful, a sentence each."""
-    sample, n, n_different = prepared.sample, readings.n, readings.n_different
-    has_probe, has_line = np.isfinite(readings.numbers[:, [0, 4]]).T
-    vectors = np.array([_after(name) for name in readings.names])
+    sample, n, n_different = prepared.sample, scores.n, scores.n_different
+    has_probe, has_line = np.isfinite(scores.numbers[:, [0, 4]]).T
+    vectors = np.array([_after(name) for name in scores.names])
     caveats = [
         f"There is no probe {vector}: {lowered(problem)}"
-        for vector, problem in zip(vectors, readings.problems, strict=True)
+        for vector, problem in zip(vectors, scores.problems, strict=True)
         if problem and has_probe.any()
     ]
     if where := ", ".join(vectors[has_probe & ~has_line]):
         caveats.append(f"Norms are constant, or not resolved by the precision, {where}.")
-    caveats += left_out(experiment, sample, readings.n_long, readings.n_truncated)
+    caveats += left_out(experiment, sample, scores.n_long, scores.n_truncated)
     if n < len(sample):
         caveats.append(f"Probes take the first {n:,} of {counted(len(sample))}: see probe_size.")
-    if has_probe.any() and n_different < 5 * readings.width:
-        few = f"{counted(n_different, 'different sentence')} are few for {readings.width:,}"
+    if has_probe.any() and n_different < 5 * scores.width:
+        few = f"{counted(n_different, 'different sentence')} are few for {scores.width:,}"
         caveats.append(f"{few} dimensions: with more, a probe may miss by less.")
     if last := [one.numbers[one.n_layers] for one in random if one.has_probe]:
         r2, *_, error, _, _ = np.max(last, axis=0).tolist()

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
+from clsviz.analyses.search import Rankings, key_of
 from clsviz.encoder import pipeline
 from clsviz.errors import SettingError, quote
 from clsviz.experiment import Experiment
-from clsviz.jobs.search import Rankings, key_of
 from clsviz.results import origin, provenance
 from clsviz.results.norms import IN_WORDS
 from clsviz.results.numbers import lowered, percent, points, rounded, times
 from clsviz.results.result import Fact, Result
 from clsviz.sources.models import Weights
 from clsviz.sources.searches import Searches
-from clsviz.statistics.exposure import FAIR, FIFTHS, STANDING, Evaluation, Ranking
+from clsviz.statistics.exposure import FAIR, QUINTILES, SIGNIFICANT, Evaluation, Ranking
 from clsviz.statistics.fixes import FORMULAS, Advice, advise, folds_of
-from clsviz.statistics.ranking import Relevance
+from clsviz.statistics.ranking import Qrels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,7 +111,7 @@ class Answer:
     """
 
     similarity: Similarity
-    relevance: Relevance
+    qrels: Qrels
     own: Ranking
     other: Ranking
     words: Ranking
@@ -121,20 +121,23 @@ class Answer:
 
 def answer(searches: Searches, rankings: Rankings, similarity: Similarity, seed: int) -> Answer:
     """Recall and exposure of every way by a similarity, and the advised fix."""
-    evaluation = Evaluation.of(searches.right, rankings.n_tokens, seed)
-    words = evaluation.rank(rankings.ways["bm25"])
+    evaluation = Evaluation.of(searches.relevant, rankings.n_tokens, seed)
+    words = evaluation.rank(rankings.retrievers["bm25"])
     prefix = f"{similarity} "
-    ways = {
-        way.removeprefix(prefix): evaluation.rank(tens, words)
-        for way, tens in rankings.ways.items()
+    retrievers = {
+        way.removeprefix(prefix): evaluation.rank(top_k, words)
+        for way, top_k in rankings.retrievers.items()
         if way in OTHER or way.startswith(prefix)
     }
-    own, other = ways.pop(similarity), ways.pop(OTHER[similarity])
-    fixed = {"normalized": other, **ways} if similarity == "dot" else ways
-    n, of_all = len(searches.right), (np.ones(len(searches.right), np.bool_), evaluation.draws)
+    own, other = retrievers.pop(similarity), retrievers.pop(OTHER[similarity])
+    fixed = {"normalized": other, **retrievers} if similarity == "dot" else retrievers
+    n, of_all = (
+        len(searches.relevant),
+        (np.ones(len(searches.relevant), np.bool_), evaluation.draws),
+    )
     fixes = {fix: (one, Advice.of(fix, own, one, *of_all)) for fix, one in fixed.items()}
     advice = advise(own, fixed, folds_of(n, seed), seed)
-    return Answer(similarity, evaluation.relevance, own, other, words, fixes, advice)
+    return Answer(similarity, evaluation.qrels, own, other, words, fixes, advice)
 
 
 def result(
@@ -148,7 +151,7 @@ def result(
     """The answer for the searches of a view, by a model, or by own vectors with a fingerprint."""
     answers = answer(searches, rankings, search.similarity, experiment.seed)
     verdict = verdict_of(answers)
-    excess = _excess(answers.own.fifths, search.max_exposure)
+    excess = _excess(answers.own.quintiles, search.max_exposure)
     settings = {**asdict(experiment), **provenance.values(search)}
     inputs: tuple[Any, ...] = experiment, search
     if search.vectors is not None:
@@ -179,10 +182,10 @@ def result(
 
 def verdict_of(answers: Answer) -> str:
     """The answer in a sentence."""
-    own, by = answers.own.fifths, f"by {BY[answers.similarity]}"
-    beyond, standing = own[own["is_beyond_words"]], own[own["state"].isin(STANDING)]
+    own, by = answers.own.quintiles, f"by {BY[answers.similarity]}"
+    beyond, standing = own[own["is_beyond_words"]], own[own["state"].isin(SIGNIFICANT)]
     uneven, undecided = (own[own["state"] == state] for state in ("uneven", "undecided"))
-    if answers.own.recall_interval[0] <= answers.relevance.chance:
+    if answers.own.recall_interval[0] <= answers.qrels.chance:
         return "Can’t tell: the search finds the right text hardly more often than chance."
     if len(beyond):
         return f"Yes: {by}, {_share(beyond)}."
@@ -196,9 +199,9 @@ def verdict_of(answers: Answer) -> str:
     return f"Hardly: {by}, texts of every length are found about as often as they are right."
 
 
-def _share(fifths: "pd.DataFrame") -> str:
+def _share(quintiles: "pd.DataFrame") -> str:
     """The fifth that takes most beyond its share, or else the one that takes least of it."""
-    shares = fifths["exposure"]
+    shares = quintiles["exposure"]
     if shares.max() > 1:
         return f"the {shares.idxmax()} fifth takes {rounded(shares.max())} times its share"
     amount = rounded(shares.min()) if shares.min() >= 0.01 else "under 0.01"
@@ -209,7 +212,7 @@ def _advice(answers: Answer, verdict: str) -> str:
     """What to do, in a sentence."""
     advice = answers.advice
     if advice is None:
-        why = ": no fix stands the test on held-out searches" * answers.own.bends
+        why = ": no fix stands the test on held-out searches" * answers.own.is_biased
         return "" if verdict.startswith("Can’t") else f"Leave the search as it is{why}."
     before, after = percent(advice.before), percent(advice.after)
     direction = "rises" if advice.after > advice.before else "falls"
@@ -219,8 +222,8 @@ def _advice(answers: Answer, verdict: str) -> str:
 
 
 def _facts(answers: Answer) -> tuple[Fact, ...]:
-    own, relevance = answers.own, answers.relevance
-    rows = list(zip(FIFTHS, own.exposure, own.intervals, strict=True))
+    own, qrels = answers.own, answers.qrels
+    rows = list(zip(QUINTILES, own.exposure, own.intervals, strict=True))
     return (
         Fact("recall_at_10", "recall among ten", own.recall, own.recall_interval, "percent"),
         Fact("ndcg_at_10", "nDCG", own.ndcg),
@@ -229,9 +232,9 @@ def _facts(answers: Answer) -> tuple[Fact, ...]:
             Fact(f"exposure_{name}", f"{name} fifth", exposure, interval, "times")
             for name, exposure, interval in (rows[0], rows[-1])
         ),
-        Fact("n_searches", "searches", relevance.n_searches, None, "count"),
-        Fact("n_texts", "texts", relevance.n_texts, None, "count"),
-        Fact("n_used", "searches", relevance.n_searches, None, "count", is_quiet=True),
+        Fact("n_searches", "searches", qrels.n_searches, None, "count"),
+        Fact("n_texts", "texts", qrels.n_texts, None, "count"),
+        Fact("n_used", "searches", qrels.n_searches, None, "count", is_quiet=True),
     )
 
 
@@ -272,7 +275,7 @@ def _ranking(ranking: Ranking) -> dict[str, Any]:
         "recall_interval": ranking.recall_interval,
         "exposure": ranking.exposure,
         "exposure_interval": ranking.intervals,
-        "fifths": ranking.fifths[columns].to_dict("records"),
+        "fifths": ranking.quintiles[columns].to_dict("records"),
     }
 
 
@@ -288,8 +291,8 @@ def _table(searches: Searches, rankings: Rankings, answers: Answer) -> "pd.DataF
 
     texts = searches.texts.table["sentence"].to_pandas().to_numpy()
     side = list(OTHER).index(answers.similarity)
-    tens, recall = answers.own.tens, answers.own.recalls
-    nearest, ten_tokens = rankings.nearest[side], rankings.n_tokens[tens]
+    top_k, recall = answers.own.top_k, answers.own.recalls
+    nearest, ten_tokens = rankings.nearest[side], rankings.n_tokens[top_k]
     right_tokens = rankings.n_tokens[nearest]
     table = pd.DataFrame(
         {
@@ -297,8 +300,8 @@ def _table(searches: Searches, rankings: Rankings, answers: Answer) -> "pd.DataF
             "right": texts[nearest],
             "right_tokens": right_tokens,
             "right_rank": rankings.ranks[side],
-            "n_right": answers.relevance.n_right,
-            "first": texts[tens[:, 0]],
+            "n_right": answers.qrels.n_relevant,
+            "first": texts[top_k[:, 0]],
             "first_tokens": ten_tokens[:, 0],
             "mean_tokens": ten_tokens.mean(axis=1),
             "recall": recall,
@@ -335,13 +338,13 @@ def fix_table(result: Result) -> "pd.DataFrame":
     import pandas as pd
 
     details = result.details
-    ways = {
+    retrievers = {
         f"As it is, by {BY[result.about['similarity']]}": details,
         "By BM25, which matches words": details["bm25"],
         **{FIXES[fix]: numbers for fix, numbers in details["fixes"].items()},
     }
     rows = []
-    for way, numbers in ways.items():
+    for way, numbers in retrievers.items():
         ends = " to ".join(rounded(100 * end) for end in numbers.get("interval", ()))
         shortest, *_, longest = np.array(numbers["exposure"], np.float64)
         row = {
@@ -359,32 +362,32 @@ def _picture(answers: Answer) -> dict[str, Any]:
     """Lengths of the fifths, and a line for each way, that of the similarity first."""
     other, advice = OTHER[answers.similarity], answers.advice
     lines = {BY[answers.similarity]: answers.own, BY[other]: answers.other}
-    lines[BY["bm25"]], fifths = answers.words, answers.own.fifths
+    lines[BY["bm25"]], quintiles = answers.words, answers.own.quintiles
     if advice and advice.fix != "normalized":  # whose line is that of cosine
         lines[advice.fix.replace("_", "-")] = answers.fixes[advice.fix][0]
     return {
-        "spans": list(zip(fifths["from_tokens"], fifths["to_tokens"], strict=True)),
+        "spans": list(zip(quintiles["from_tokens"], quintiles["to_tokens"], strict=True)),
         "fair": FAIR,
         "lines": [
             {
                 "name": name,
                 "exposure": ranking.exposure,
                 "intervals": ranking.intervals,
-                "recall": ranking.fifths["recall_at_10"].tolist(),
+                "recall": ranking.quintiles["recall_at_10"].tolist(),
             }
             for name, ranking in lines.items()
         ],
     }
 
 
-def _excess(fifths: "pd.DataFrame", most: float | None) -> dict[str, list[str]]:
+def _excess(quintiles: "pd.DataFrame", most: float | None) -> dict[str, list[str]]:
     """The fifths whose exposure is surely beyond a limit, and those for which that is open."""
     if most is None:
         return {}
-    low, high = fifths["low"], fifths["high"]
+    low, high = quintiles["low"], quintiles["high"]
     exceeded = (low > most) | (high < 1 / most)
     undecided = ((low < 1 / most) | (high > most)) & ~exceeded
-    return {"exceeded": [*fifths.index[exceeded]], "undecided": [*fifths.index[undecided]]}
+    return {"exceeded": [*quintiles.index[exceeded]], "undecided": [*quintiles.index[undecided]]}
 
 
 def _caveats(

@@ -154,9 +154,9 @@ def remedy_of(
     is_all = size == "all" or n < size
     if not corpus.reading.revision:  # of the Hub, no more is read than the sample
         is_all = is_all or n == corpus.table.num_rows
-    ways = ["raise the length cutoff"] * (n_long > 0)
+    retrievers = ["raise the length cutoff"] * (n_long > 0)
     if n_read is None or n_read == n:
-        ways.append(f"take a larger {'corpus' if is_all else 'sample'}")
+        retrievers.append(f"take a larger {'corpus' if is_all else 'sample'}")
     else:
-        ways.append("raise probe_size")
-    return f"{', or '.join(ways)}.".capitalize()
+        retrievers.append("raise probe_size")
+    return f"{', or '.join(retrievers)}.".capitalize()

@@ -67,7 +67,7 @@ def trace(
     yield
 
     def measure() -> Vectors:
-        return Vectors.from_chunks([runner.run(weights, precision, beginnings(text), "vectors")])
+        return Vectors.from_slices([runner.run(weights, precision, beginnings(text), "vectors")])
 
     key = "beginnings", VERSION, weights.fingerprint, precision
     steps = store.get(key, Vectors, measure) if text == EXAMPLE else measure()

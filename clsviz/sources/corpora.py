@@ -179,11 +179,11 @@ def _open_file(
         reading, extras = _plan(columns, path.name, experiment, names, rows.text, rows.segmentation)
         schema = pa.schema([(name, pa.large_string()) for name in ("sentence", *extras)])
         doubts: Counter[str] = Counter()
-        pieces = (
+        cuts = (
             cut(batch, reading.column, extras, reading.segmentation, doubts)
             for batch in rows.batches(doubts, progress)
         )
-        tidy = (piece.cast(schema).combine_chunks() for piece in pieces)
+        tidy = (cut_text.cast(schema).combine_chunks() for cut_text in cuts)
         copies.write(copy, schema, tidy, lambda: asdict(_counted(reading, doubts)))
     stored = copies.read(copy, Reading)
     if stored is None:
@@ -212,12 +212,12 @@ def from_texts(texts: Any, experiment: Experiment, names: Sequence[str] = ()) ->
     columns = {name: table[name] for name in table.column_names} | {INDEX: index}
     extras = [INDEX, *(name for name in extras if name != INDEX)]
     doubts: Counter[str] = Counter()
-    pieces = cut(pa.table(columns), reading.column, extras, reading.segmentation, doubts)
-    if not pieces.num_rows:
+    cuts = cut(pa.table(columns), reading.column, extras, reading.segmentation, doubts)
+    if not cuts.num_rows:
         raise CorpusError("The texts are all empty.", "Give some with words in them.")
-    digest = copies.fingerprint(pieces)
+    digest = copies.fingerprint(cuts)
     reading = _counted(reading, doubts)
-    return Corpus(f"texts-{digest[:8]}", "your texts", digest, pieces, reading)
+    return Corpus(f"texts-{digest[:8]}", "your texts", digest, cuts, reading)
 
 
 def _split(texts: Any, experiment: Experiment) -> Any:
@@ -351,9 +351,9 @@ def cut(
     doubts["blank"] += batch.num_rows - len(texts)
     doubts["texts"] += len(texts)
     if segmentation == "sentences":
-        pieces = [sentences.cut(text) for text in texts.to_pylist()]
-        lettered = [[one for one in some if any(map(str.isalpha, one))] for some in pieces]
-        doubts["letterless"] += sum(map(len, pieces)) - sum(map(len, lettered))
+        cuts = [sentences.cut(text) for text in texts.to_pylist()]
+        lettered = [[one for one in some if any(map(str.isalpha, one))] for some in cuts]
+        doubts["letterless"] += sum(map(len, cuts)) - sum(map(len, lettered))
         cuts = pa.array(lettered, pa.large_list(pa.large_string()))
         texts, origins = pc.list_flatten(cuts), pc.list_parent_indices(cuts)
         others = [values.take(origins) for values in others]

@@ -200,11 +200,11 @@ def cut_round(
         head = texts.to_pylist()[:: max(1, len(texts) // HEAD_TEXTS)]
         is_long = sum(map(len, head)) > sentences.LONG_TEXT * len(head)
         how = "sentences" if is_long else "lines"
-    pieces = cut(table, "sentence", ["row_group"], how, doubts)
-    order = np.random.RandomState([seed, state.n_rounds]).permutation(len(pieces))
+    cuts = cut(table, "sentence", ["row_group"], how, doubts)
+    order = np.random.RandomState([seed, state.n_rounds]).permutation(len(cuts))
     n_groups = state.n_groups + len(groups)
     state = replace(state, segmentation=how, n_groups=n_groups, doubts=dict(doubts))
-    return pieces.take(order).cast(SCHEMA).combine_chunks(), state
+    return cuts.take(order).cast(SCHEMA).combine_chunks(), state
 
 
 # --- Splits --------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ class Searches:
     task: Task
     texts: Corpus
     queries: Corpus
-    right: tuple[NDArray[np.intp], ...]
+    relevant: tuple[NDArray[np.intp], ...]
     rows: NDArray[np.intp]
     n_unknown_ids: int = 0
     n_without_text: int = 0
@@ -69,8 +69,8 @@ class Searches:
     @property
     def fingerprint(self) -> str:
         """SHA-256 of texts, queries and what is right."""
-        right = [places.tolist() for places in self.right]
-        return copies.digest(self.texts.fingerprint, self.queries.fingerprint, right)
+        relevant = [places.tolist() for places in self.relevant]
+        return copies.digest(self.texts.fingerprint, self.queries.fingerprint, relevant)
 
     @property
     def samples(self) -> tuple[Sample, Sample]:
@@ -130,8 +130,8 @@ def find(
             kind, pairs = "cloze", _windows(contents, experiment.seed)
     texts = pa.array([text for _, text in pairs], pa.large_string())
     corpus, rows = replace(corpus, table=pa.table({"sentence": texts})), range(len(pairs))
-    queries, right = [query for query, _ in pairs], [[row] for row in rows]
-    made = of_keys(corpus, rows, queries, right, experiment, task=kind, counts=counts)
+    queries, relevant = [query for query, _ in pairs], [[row] for row in rows]
+    made = of_keys(corpus, rows, queries, relevant, experiment, task=kind, counts=counts)
     return replace(made, titles=titles if kind == "titles" else "")
 
 
@@ -238,21 +238,23 @@ def of_keys(
     merged: dict[str, tuple[str, set[int]]] = {}
     places.pop("", None)
     for query, some in zip(queries, named, strict=True):
-        right = merged.setdefault(fold(query), (query, set()))[1]
+        relevant = merged.setdefault(fold(query), (query, set()))[1]
         for place in (place for key in some for place in places.get(key, ())):
-            right.update(equal[texts[place]])
-    if task == "judged" and not any(right for _, right in merged.values()):
+            relevant.update(equal[texts[place]])
+    if task == "judged" and not any(relevant for _, relevant in merged.values()):
         reason = f"None of the texts that {quote(source)} calls right is in {quote(corpus.label)}."
         raise CorpusError(reason, "Compare ids, or texts, of the two files.")
     n_unknown = len({key for some in named for key in some} - {*places, ""})
     n_blank = sum(not fold(query) for query in queries)
     merged.pop("", None)
     n_equal = len(queries) - n_blank - len(merged)
-    n_without = sum(not right for _, right in merged.values())
+    n_without = sum(not relevant for _, relevant in merged.values())
     rows = _draw(len(texts), _n_texts(experiment), experiment.seed)
     new = {row: place for place, row in enumerate(rows.tolist())}
-    numbered = [(q, sorted(new[n] for n in right if n in new)) for q, right in merged.values()]
-    possible = [(query, right) for query, right in numbered if right]
+    numbered = [
+        (q, sorted(new[n] for n in relevant if n in new)) for q, relevant in merged.values()
+    ]
+    possible = [(query, relevant) for query, relevant in numbered if relevant]
     chosen = [possible[n] for n in _draw(len(possible), MOST_SEARCHES, experiment.seed)]
     n, n_all = len(chosen), len(possible)
     if n < FEWEST:
@@ -273,7 +275,7 @@ def of_keys(
         task=task,
         texts=corpus_of(corpus, "texts", [texts[row] for row in rows]),
         queries=corpus_of(corpus, "queries", [query for query, _ in chosen]),
-        right=tuple(np.array(right, np.intp) for _, right in chosen),
+        relevant=tuple(np.array(relevant, np.intp) for _, relevant in chosen),
         rows=rows,
         n_unknown_ids=n_unknown,
         n_without_text=n_without,

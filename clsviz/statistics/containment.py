@@ -1,4 +1,4 @@
-"""Pieces of texts that are found by a sentence that they contain."""
+"""Chunks of texts that are found by a sentence that they contain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ from numpy.typing import ArrayLike, NDArray
 from clsviz.statistics.intervals import Floats, Interval, middle, of_mean, resample
 
 N_EQUAL: Final = 200
-"""Pieces at equal competition."""
+"""Chunks at equal competition."""
 
 LEAST_THIRDS: Final = 3
-"""Sentences of a piece that has a beginning, a middle and an end."""
+"""Sentences of a chunk that has a beginning, a middle and an end."""
 
 
 FEWEST_IN_THIRD: Final = 20
-"""Searches in a third of their piece, at least, where the thirds are compared."""
+"""Searches in a third of their chunk, at least, where the thirds are compared."""
 
 
 @dataclass(frozen=True)
 class Recall:
-    """Shares of n searches that find their piece, all of a size.
+    """Shares of n searches that find their chunk, all of a size.
 
     recall_at_1, recall_at_10: first, and among the first ten; interval: of the first, of 95%.
-    recall_at_1_of_200: expected first among 200 pieces drawn at random; None of fewer.
-    thirds: of the first, of sentences in each third of their piece; None of pieces of fewer than
+    recall_at_1_of_200: expected first among 200 chunks drawn at random; None of fewer.
+    thirds: of the first, of sentences in each third of their chunk; None of chunks of fewer than
     three sentences, and where no sentence is in one.
     """
 
@@ -38,11 +38,11 @@ class Recall:
 
     @classmethod
     def of(
-        cls, ranks: NDArray[np.int32], positions: Floats, size: int, n_pieces: int, seed: int
+        cls, ranks: NDArray[np.int32], positions: Floats, size: int, n_chunks: int, seed: int
     ) -> Self:
-        """From ranks, from 1, and positions in the piece, from 0 to 1: (n,) each.
+        """From ranks, from 1, and positions in the chunk, from 0 to 1: (n,) each.
 
-        size: sentences of a piece.
+        size: sentences of a chunk.
         """
         is_first = ranks == 1
         third = np.minimum(positions * 3, 2).astype(int)
@@ -52,20 +52,20 @@ class Recall:
             float(is_first.mean()),
             float((ranks <= 10).mean()),
             interval_of_mean(is_first, seed, least=0.0),
-            expected_first(ranks, n_pieces) if n_pieces >= N_EQUAL else None,
+            expected_first(ranks, n_chunks) if n_chunks >= N_EQUAL else None,
             tuple(float(part.mean()) for part in parts) if has_thirds else None,
         )
 
 
-def expected_first(ranks: NDArray[np.int32], n_pieces: int, n_drawn: int = N_EQUAL) -> float:
-    """The expected share of searches whose piece comes first among n_drawn random ones.
+def expected_first(ranks: NDArray[np.int32], n_chunks: int, n_drawn: int = N_EQUAL) -> float:
+    """The expected share of searches whose chunk comes first among n_drawn random ones.
 
-    Of the n_pieces − 1 other pieces, rank − 1 are before it, and n_drawn − 1 are drawn: none of
+    Of the n_chunks − 1 other chunks, rank − 1 are before it, and n_drawn − 1 are drawn: none of
     them is before it with the probability of the hypergeometric distribution at 0.
     """
     from scipy.special import gammaln
 
-    n_others, n_other_drawn = n_pieces - 1, n_drawn - 1
+    n_others, n_other_drawn = n_chunks - 1, n_drawn - 1
     n_behind = n_others - (np.asarray(ranks, np.float64) - 1)
     is_possible = n_behind >= n_other_drawn
     n = np.where(is_possible, n_behind, n_other_drawn)
@@ -89,7 +89,7 @@ def interval_of_mean(
 def position_effect(
     ranks: NDArray[np.int32], positions: NDArray[np.float32], sizes: Sequence[int], seed: int
 ) -> tuple[float, Interval]:
-    """Recall in the last third of a piece less that in the first, with its interval.
+    """Recall in the last third of a chunk less that in the first, with its interval.
 
     ranks, positions: (n_sizes, n). It is of all sizes of three or more sentences together; NaN
     where fewer than 20 searches are in one of the thirds.

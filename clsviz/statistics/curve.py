@@ -16,14 +16,14 @@ class Curve:
     r2: of held-out predictions in five folds, around the mean norm of each fold; below 0 where that
         mean is the better guess.
     line_r2: of a straight line's predictions in the same folds.
-    stands_out: True if the curve stands out from chance: a line of the norms on their held-out
+    is_significant: True if the curve stands out from chance: a line of the norms on their held-out
         predictions does, as a line on lengths would.
     knots, coefficients: of the spline through all sentences, as `spline` takes them.
     """
 
     r2: float
     line_r2: float
-    stands_out: bool
+    is_significant: bool
     knots: Floats
     coefficients: Floats
 
@@ -62,8 +62,8 @@ def fit(
     knots = knots_of(x)
     coefficients = np.linalg.lstsq(spline(x, knots), y)[0]
     coefficients[0] += height  # of the constant
-    stands_out = r2 > 0 and lines.fit(curve, y, clusters, groups).stands_out
-    return Curve(float(r2), float(line_r2), bool(stands_out), knots, coefficients)
+    is_significant = r2 > 0 and lines.fit(curve, y, clusters, groups).is_significant
+    return Curve(float(r2), float(line_r2), bool(is_significant), knots, coefficients)
 
 
 def knots_of(lengths: Floats) -> Floats:

@@ -12,31 +12,31 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.errors import Undefined
-from clsviz.statistics.intervals import ENDS, N_DRAWS, Floats, Interval, of_mean, unseen
-from clsviz.statistics.ranking import N_PLACES, Floats32, Relevance
+from clsviz.statistics.intervals import ENDS, N_DRAWS, Floats, Interval, of_mean, wilson_bound
+from clsviz.statistics.ranking import N_PLACES, Floats32, Qrels
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FIFTHS: Final = ("shortest", "second-shortest", "middle", "second-longest", "longest")
+QUINTILES: Final = ("shortest", "second-shortest", "middle", "second-longest", "longest")
 
-N_FIFTHS: Final = len(FIFTHS)
+N_QUINTILES: Final = len(QUINTILES)
 
 FAIR: Final = (0.8, 1.25)  # exposures that count as a fair share
 DECIDED: Final = (0.5, 2.0)  # an interval beyond says too little, unless it is outside FAIR
-FEWEST_RIGHT: Final = 20  # right texts in a fifth, and searches for them, that an interval takes
+FEWEST_RELEVANT: Final = 20  # right texts in a fifth, and searches for them, that an interval takes
 CHANCE: Final = (0.005, 0.995)  # quantiles; by chance a fifth of five is beyond in 5 of 100
 LEAST: Final = 1e-6  # exposures below are one in logarithms: nothing of the fifth is found
-STANDING: Final = ("favoured", "neglected")  # states of fifths that stand out
+SIGNIFICANT: Final = ("over_exposed", "under_exposed")  # states of fifths that stand out
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
     """The texts that n searches find, what is right among them, and their lengths.
 
-    tens: (n, 10), the best first. recalls, ndcgs: float64 (n,), of each search.
+    top_k: (n, 10), the best first. recalls, ndcgs: float64 (n,), of each search.
     places, right: float64 (n, 5), the share of a search's ten, and of its right texts, in a fifth.
-    recall_interval: of the mean. fifths: a row for each of FIFTHS; its columns are
+    recall_interval: of the mean. quintiles: a row for each of QUINTILES; its columns are
     from_tokens, to_tokens, n_texts: the shortest and the longest of its texts, and their number.
     recall_at_10, ndcg_at_10: of its right texts, each of a weight of 1 / right ones of its search.
     exposure: its share of all places over its share of what is right; NaN where nothing is.
@@ -45,13 +45,13 @@ class Ranking:
     direction, or clearly less by the same draws.
     """
 
-    tens: NDArray[np.integer]
+    top_k: NDArray[np.integer]
     recalls: Floats
     ndcgs: Floats
     places: Floats
-    right: Floats
+    relevant: Floats
     recall_interval: Interval
-    fifths: "pd.DataFrame"
+    quintiles: "pd.DataFrame"
 
     @property
     def recall(self) -> float:
@@ -66,41 +66,41 @@ class Ranking:
     @property
     def exposure(self) -> list[float | None]:
         """Of each fifth; None where it is undefined."""
-        return [None if np.isnan(share) else share for share in self.fifths["exposure"]]
+        return [None if np.isnan(share) else share for share in self.quintiles["exposure"]]
 
     @property
     def intervals(self) -> list[Interval | None]:
         """Of each exposure; None where it is unbounded."""
-        ends = zip(self.fifths["low"], self.fifths["high"], strict=True)
+        ends = zip(self.quintiles["low"], self.quintiles["high"], strict=True)
         return [None if np.isinf(high) else (low, high) for low, high in ends]
 
     @property
-    def bends(self) -> bool:
+    def is_biased(self) -> bool:
         """True if a fifth stands out."""
-        return bool(self.fifths["state"].isin(STANDING).any())
+        return bool(self.quintiles["state"].isin(SIGNIFICANT).any())
 
     def exposures(self, searches: NDArray[Any]) -> Floats:
         """Exposures of the fifths, float64 (…, 5), where each search counts as often: (…, n)."""
-        return _ratio(searches @ self.places, searches @ self.right)
+        return _ratio(searches @ self.places, searches @ self.relevant)
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """Searches with their right texts, to evaluate rankings by.
 
-    lengths, fifths: of each text, (n_texts,); the fifths are 0 (the shortest) to 4, and equal
+    lengths, quintiles: of each text, (n_texts,); the quintiles are 0 (the shortest) to 4, and equal
     lengths share one. draws: float32 (1000, n_searches), of `draws`.
     """
 
-    relevance: Relevance
+    qrels: Qrels
     lengths: NDArray[np.int32]
-    fifths: NDArray[np.intp]
+    quintiles: NDArray[np.intp]
     draws: Floats32
     seed: int
 
     @classmethod
     def of(
-        cls, right: Sequence[NDArray[np.intp]], lengths: NDArray[np.int32], seed: int = 0
+        cls, relevant: Sequence[NDArray[np.intp]], lengths: NDArray[np.int32], seed: int = 0
     ) -> Self:
         """From the right texts of each search, and lengths.
 
@@ -110,13 +110,13 @@ class Evaluation:
         if n <= N_PLACES:
             reason = f"Only {n} texts are searched, and each search finds {N_PLACES}."
             raise Undefined(reason, "Give more texts.")
-        fifths = np.searchsorted(np.quantile(lengths, [0.2, 0.4, 0.6, 0.8]), lengths)
-        if len(np.unique(fifths)) < N_FIFTHS:
+        quintiles = np.searchsorted(np.quantile(lengths, [0.2, 0.4, 0.6, 0.8]), lengths)
+        if len(np.unique(quintiles)) < N_QUINTILES:
             reason = "Too many texts are of the same length for fifths by length."
             raise Undefined(reason, "Give texts of more lengths.")
-        return cls(Relevance.of(right, n), lengths, fifths, draws(len(right), seed), seed)
+        return cls(Qrels.of(relevant, n), lengths, quintiles, draws(len(relevant), seed), seed)
 
-    def rank(self, tens: NDArray[np.integer], words: Ranking | None = None) -> Ranking:
+    def rank(self, top_k: NDArray[np.integer], words: Ranking | None = None) -> Ranking:
         """The ranking of the ten texts of each search, (n, 10), the best first.
 
         Recall is over min(10, right ones); nDCG has equal gains (Järvelin & Kekäläinen 2002).
@@ -124,78 +124,80 @@ class Evaluation:
         """
         import pandas as pd
 
-        searches, texts, n = self.relevance.searches, self.relevance.texts, len(tens)
-        fifths, weights = self.fifths[texts], self.relevance.weights
-        n_findable = np.minimum(self.relevance.n_right, N_PLACES)
+        searches, texts, n = self.qrels.searches, self.qrels.texts, len(top_k)
+        quintiles, weights = self.quintiles[texts], self.qrels.weights
+        n_findable = np.minimum(self.qrels.n_relevant, N_PLACES)
         discounts = 1 / np.log2(np.arange(N_PLACES) + 2)
-        matches = tens[searches] == texts[:, None]
+        matches = top_k[searches] == texts[:, None]
         hits = matches.any(axis=1)
         gains = matches @ discounts / np.cumsum(discounts)[n_findable - 1][searches]
         recalls = _sums(searches, hits, n) / n_findable
-        places = np.eye(N_FIFTHS)[self.fifths[tens]].mean(axis=1)
-        right = _sums(searches * N_FIFTHS + fifths, weights, n * N_FIFTHS)
-        columns = places, right.reshape(n, N_FIFTHS)
-        of_fifth = _sums(fifths, weights, N_FIFTHS)
-        lengths = pd.Series(self.lengths).groupby(self.fifths)
+        places = np.eye(N_QUINTILES)[self.quintiles[top_k]].mean(axis=1)
+        relevant = _sums(searches * N_QUINTILES + quintiles, weights, n * N_QUINTILES)
+        columns = places, relevant.reshape(n, N_QUINTILES)
+        of_fifth = _sums(quintiles, weights, N_QUINTILES)
+        lengths = pd.Series(self.lengths).groupby(self.quintiles)
         table = lengths.agg(from_tokens="min", to_tokens="max", n_texts="size").assign(
-            recall_at_10=_ratio(_sums(fifths, weights * hits, N_FIFTHS), of_fifth),
-            ndcg_at_10=_ratio(_sums(fifths, gains, N_FIFTHS), of_fifth),
-            **self._exposure(tens, *columns, words),
+            recall_at_10=_ratio(_sums(quintiles, weights * hits, N_QUINTILES), of_fifth),
+            ndcg_at_10=_ratio(_sums(quintiles, gains, N_QUINTILES), of_fifth),
+            **self._exposure(top_k, *columns, words),
         )
         return Ranking(
-            tens,
+            top_k,
             recalls,
             _sums(searches, gains, n),
             *columns,
             mean_interval(recalls, self.draws),
-            table.set_axis(FIFTHS),
+            table.set_axis(QUINTILES),
         )
 
     def _exposure(
-        self, tens: NDArray[np.integer], places: Floats, right: Floats, words: Ranking | None
+        self, top_k: NDArray[np.integer], places: Floats, relevant: Floats, words: Ranking | None
     ) -> dict[str, Any]:
-        """Columns of `Ranking.fifths`, from exposure on."""
-        exposure = _ratio(places.sum(axis=0), right.sum(axis=0))
-        exposures = _ratio(self.draws @ places, self.draws @ right)
-        of_fifth = [self.fifths[self.relevance.texts] == fifth for fifth in range(N_FIFTHS)]
-        pairs = self.relevance.searches, self.relevance.texts
-        n_right = [min(len(np.unique(side[rows])) for side in pairs) for rows in of_fifth]
-        is_enough = (np.array(n_right) >= FEWEST_RIGHT) & np.isfinite(exposures).all(axis=0)
+        """Columns of `Ranking.quintiles`, from exposure on."""
+        exposure = _ratio(places.sum(axis=0), relevant.sum(axis=0))
+        exposures = _ratio(self.draws @ places, self.draws @ relevant)
+        of_fifth = [self.quintiles[self.qrels.texts] == fifth for fifth in range(N_QUINTILES)]
+        pairs = self.qrels.searches, self.qrels.texts
+        n_relevant = [min(len(np.unique(side[rows])) for side in pairs) for rows in of_fifth]
+        is_enough = (np.array(n_relevant) >= FEWEST_RELEVANT) & np.isfinite(exposures).all(axis=0)
         low, high = _middles(exposures, is_enough)
         # Of a fifth that no search finds, every draw is 0: others may, up to this share of them.
-        unfound = _ratio(np.full(N_FIFTHS, unseen(len(tens))), right.mean(axis=0))
+        unfound = _ratio(np.full(N_QUINTILES, wilson_bound(len(top_k))), relevant.mean(axis=0))
         high = np.where(is_enough & ~places.any(axis=0), unfound, high)
-        least, most = np.nanquantile(self.shuffled(tens), CHANCE, axis=0)
+        least, most = np.nanquantile(self.shuffled(top_k), CHANCE, axis=0)
         state = states(low, high, (least <= exposure) & (exposure <= most))
-        is_beyond = np.isin(state, STANDING)
+        is_beyond = np.isin(state, SIGNIFICANT)
         if words is not None:
             others = words.exposures(self.draws)
             logs = np.log(np.maximum(exposures, LEAST) / np.maximum(others, LEAST))
             lowest, highest = _middles(logs, is_enough)
-            is_clear = np.where(state == "favoured", lowest > 0, highest < 0)
-            is_beyond &= (state != words.fifths["state"].to_numpy()) | is_clear
+            is_clear = np.where(state == "over_exposed", lowest > 0, highest < 0)
+            is_beyond &= (state != words.quintiles["state"].to_numpy()) | is_clear
         ends = {"exposure": exposure, "low": low, "high": high}
         return {**ends, "state": state, "is_beyond_words": is_beyond}
 
-    def shuffled(self, tens: NDArray[np.integer]) -> Floats:
+    def shuffled(self, top_k: NDArray[np.integer]) -> Floats:
         """Exposures of fifths with lengths shuffled among the texts, 1,000 times: (1000, 5).
 
         Searches drawn again find the same few texts that are near every query; their lengths do not
         say anything of others.
         """
         random = np.random.default_rng(self.seed)
-        n = self.relevance.n_texts
-        places = np.bincount(tens.ravel(), minlength=n) / N_PLACES
-        right = np.bincount(self.relevance.texts, self.relevance.weights, n)
-        sums = np.empty((2, N_DRAWS, N_FIFTHS))
+        n = self.qrels.n_texts
+        places = np.bincount(top_k.ravel(), minlength=n) / N_PLACES
+        relevant = np.bincount(self.qrels.texts, self.qrels.weights, n)
+        sums = np.empty((2, N_DRAWS, N_QUINTILES))
         for draw in range(N_DRAWS):
-            fifths = random.permutation(self.fifths)
-            sums[:, draw] = [np.bincount(fifths, terms, N_FIFTHS) for terms in (places, right)]
+            quintiles = random.permutation(self.quintiles)
+            sums[:, draw] = [
+                np.bincount(quintiles, terms, N_QUINTILES) for terms in (places, relevant)
+            ]
         return _ratio(*sums)
 
 
 def states(low: ArrayLike, high: ArrayLike, is_by_chance: ArrayLike = False) -> NDArray[np.str_]:
-    """Words for intervals of exposures, (n,): favoured, neglected, undecided, uneven or even.
+    """Words for intervals of exposures, (n,): those of SIGNIFICANT, undecided, uneven or even.
 
     A fifth is even if its interval holds 1 or lies within FAIR, and undecided with too few searches
     or texts to tell: a few texts, found often, give such exposures also with lengths shuffled.
@@ -204,9 +206,9 @@ def states(low: ArrayLike, high: ArrayLike, is_by_chance: ArrayLike = False) -> 
     is_above, is_below = low > FAIR[1], high < FAIR[0]
     is_wide = is_above | is_below | (low < DECIDED[0]) | (high > DECIDED[1])
     is_even = (low <= 1) & (high >= 1) | (low >= FAIR[0]) & (high <= FAIR[1])
-    stands_out = ~np.asarray(is_by_chance)
-    cases = [is_above & stands_out, is_below & stands_out, is_wide, is_even]
-    return np.select(cases, [*STANDING, "undecided", "even"], "uneven")
+    is_significant = ~np.asarray(is_by_chance)
+    cases = [is_above & is_significant, is_below & is_significant, is_wide, is_even]
+    return np.select(cases, [*SIGNIFICANT, "undecided", "even"], "uneven")
 
 
 def draws(n_searches: int, seed: int = 0) -> Floats32:
@@ -233,8 +235,8 @@ def _middles(draws: Floats, is_enough: NDArray[np.bool_]) -> tuple[Floats, Float
     return low, high
 
 
-def _ratio(places: ArrayLike, right: ArrayLike) -> Floats:
+def _ratio(places: ArrayLike, relevant: ArrayLike) -> Floats:
     """Shares over shares of what is right; NaN where nothing is."""
     ratio: Floats = np.full(np.shape(places), np.nan)
-    np.divide(places, right, out=ratio, where=np.asarray(right) > 0)
+    np.divide(places, relevant, out=ratio, where=np.asarray(relevant) > 0)
     return ratio

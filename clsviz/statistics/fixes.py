@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from clsviz.errors import Undefined
 from clsviz.statistics.exposure import FAIR, Ranking, draws, mean_interval
 from clsviz.statistics.intervals import Floats, Interval
-from clsviz.statistics.ranking import N_PLACES, Floats32, Relevance, rank, unit
+from clsviz.statistics.ranking import N_PLACES, Floats32, Qrels, rank, unit
 
 FORMULAS: Final = {
     "normalized": "vector / norm of the vector",
@@ -77,7 +77,7 @@ class Trial:
     queries: Floats32
     texts: Floats32
     lengths: NDArray[np.int32]
-    relevance: Relevance
+    qrels: Qrels
     is_cosine: bool
     length_power: float | None = None
 
@@ -96,7 +96,7 @@ class Trial:
         if name == "tokens^p":
             power = self.length_power or 0.0
             return Fitted(scale=np.maximum(self.lengths, 1.0) ** power, coefficients={"p": power})
-        is_own, texts = is_fitting[self.relevance.searches], self.relevance.texts
+        is_own, texts = is_fitting[self.qrels.searches], self.qrels.texts
         own = np.setdiff1d(texts[is_own], texts[~is_own])
         if len(own) < FEWEST_TEXTS:
             raise Undefined(f"Only {len(own)} texts are right for half of the searches.")
@@ -104,14 +104,14 @@ class Trial:
 
     def rank(self, name: str, folds: NDArray[np.intp]) -> NDArray[np.intp]:
         """The ten texts of each search by a fix that was fitted to the other fold: intp (n, 10)."""
-        tens = np.empty((len(self.queries), N_PLACES), np.intp)
+        top_k = np.empty((len(self.queries), N_PLACES), np.intp)
         for fold in (0, 1):
             fitted = self.fit(name, folds != fold)
             queries, texts = self.queries[folds == fold] - fitted.centre, self.texts - fitted.centre
             if self.is_cosine:
                 queries, texts = unit(queries), unit(texts)
-            tens[folds == fold] = rank(queries, texts, fitted.shift, fitted.scale)
-        return tens
+            top_k[folds == fold] = rank(queries, texts, fitted.shift, fitted.scale)
+        return top_k
 
 
 def folds_of(n_searches: int, seed: int = 0) -> NDArray[np.intp]:
@@ -141,7 +141,7 @@ class Advice:
         before, after, exposure = own.recalls[some], fixed.recalls[some], fixed.exposures(some)
         is_fair = np.isnan(exposure) | (exposure >= FAIR[0]) & (exposure <= FAIR[1])
         interval = mean_interval(after - before, samples, least=-1.0)
-        makes_fair = own.bends and bool(is_fair.all())
+        makes_fair = own.is_biased and bool(is_fair.all())
         return cls(fix, float(before.mean()), float(after.mean()), interval, makes_fair)
 
     @property

@@ -110,7 +110,7 @@ def middle(values: Floats) -> Interval:
     return float(low), float(high)
 
 
-def unseen(n: int, tail: float = ENDS[0]) -> float:
+def wilson_bound(n: int, tail: float = ENDS[0]) -> float:
     """The end of Wilson's interval for a share of which n draws show none (Wilson 1927)."""
     from scipy.special import ndtri
 
@@ -130,7 +130,7 @@ def of_mean(values: ArrayLike, draws: Floats, least: float = 0.0, n_tested: int 
     if np.ptp(x) > 0:
         low, high = np.quantile(draws, [tail, 1 - tail])
         return float(low), float(high)
-    value, share = float(x[0]), unseen(len(x), tail)
+    value, share = float(x[0]), wilson_bound(len(x), tail)
     return value - share * (value - least), value + share * (1 - value)
 
 
@@ -139,7 +139,7 @@ def margin(draws: Floats, least: float = 0.0) -> float:
 
     Of m statistics without a difference, two differ by more in 5 of 100 cases (Tukey's range, by
     the bootstrap); of two, the difference ± the margin is its 95% interval. NaN for fewer.
-    least: of the margin; for shares it is `unseen`, as draws do not vary where no search differs.
+    least: of the margin; for shares `wilson_bound`, as draws do not vary where no search differs.
     """
     if len(draws) < 2:
         return np.nan
@@ -163,7 +163,7 @@ def means(
 
 
 @dataclass(frozen=True)
-class Lead:
+class Contrast:
     """The places of the highest and the lowest of m values, and how far they are apart.
 
     interval: of the difference; NaN where fewer than two values are defined.

@@ -52,7 +52,7 @@ class Line:
     squared_margins: Floats
 
     @property
-    def stands_out(self) -> bool:
+    def is_significant(self) -> bool:
         """True if the line stands out from chance."""
         return self.r2_interval[0] > 0
 

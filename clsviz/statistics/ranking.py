@@ -15,7 +15,7 @@ Floats32 = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
-class Relevance:
+class Qrels:
     """Right texts as pairs, by search: intp (n_pairs,) each; every search has at least one."""
 
     n_searches: int
@@ -24,32 +24,32 @@ class Relevance:
     texts: NDArray[np.intp]
 
     @classmethod
-    def of(cls, right: Sequence[NDArray[np.intp]], n_texts: int) -> Self:
+    def of(cls, relevant: Sequence[NDArray[np.intp]], n_texts: int) -> Self:
         """From the right texts of each search."""
-        searches = np.repeat(np.arange(len(right)), list(map(len, right)))
-        return cls(len(right), n_texts, searches, np.concatenate(list(right)))
+        searches = np.repeat(np.arange(len(relevant)), list(map(len, relevant)))
+        return cls(len(relevant), n_texts, searches, np.concatenate(list(relevant)))
 
     @property
-    def n_right(self) -> NDArray[np.intp]:
+    def n_relevant(self) -> NDArray[np.intp]:
         """Right texts of each search, intp (n_searches,)."""
         return np.bincount(self.searches, minlength=self.n_searches)
 
     @property
     def weights(self) -> NDArray[np.float64]:
         """1 / right texts of its search, for each pair: float64 (n_pairs,)."""
-        return (1 / self.n_right)[self.searches]
+        return (1 / self.n_relevant)[self.searches]
 
     @property
     def chance(self) -> float:
         """The recall of ten texts drawn at random."""
-        shares = np.maximum(self.n_right, N_PLACES) / self.n_texts
+        shares = np.maximum(self.n_relevant, N_PLACES) / self.n_texts
         return float(np.minimum(shares, 1).mean())
 
-    def recalls(self, tens: NDArray[np.integer]) -> NDArray[np.float64]:
+    def recalls(self, top_k: NDArray[np.integer]) -> NDArray[np.float64]:
         """Of right texts among the ten of each search, over min(10, right ones): (n_searches,)."""
-        is_hit = (tens[self.searches] == self.texts[:, None]).any(axis=1)
+        is_hit = (top_k[self.searches] == self.texts[:, None]).any(axis=1)
         n_hits = np.bincount(self.searches, is_hit, self.n_searches)
-        return np.asarray(n_hits / np.minimum(self.n_right, N_PLACES))
+        return np.asarray(n_hits / np.minimum(self.n_relevant, N_PLACES))
 
 
 def unit(vectors: NDArray[Any]) -> NDArray[Any]:
@@ -70,34 +70,34 @@ def rank(
     return np.concatenate([_best(scores) for _, scores in scored])
 
 
-def rank_by_pieces(
-    queries: ArrayLike, pieces: ArrayLike, owners: NDArray[np.intp]
+def rank_by_chunks(
+    queries: ArrayLike, chunks: ArrayLike, owners: NDArray[np.intp]
 ) -> NDArray[np.intp]:
-    """The ten texts whose best piece has the largest product, the best first: intp (n, 10).
+    """The ten texts whose best chunk has the largest product, the best first: intp (n, 10).
 
-    owners: (n_pieces,), the text of each piece, in order; every text has one.
+    owners: (n_chunks,), the text of each chunk, in order; every text has one.
     """
     starts = np.flatnonzero(np.diff(owners, prepend=-1))
-    scored = _scores(queries, pieces)
+    scored = _scores(queries, chunks)
     return np.concatenate([_best(np.maximum.reduceat(some, starts, axis=1)) for _, some in scored])
 
 
-def right_ranks(
-    queries: ArrayLike, texts: ArrayLike, relevance: Relevance
+def relevant_ranks(
+    queries: ArrayLike, texts: ArrayLike, qrels: Qrels
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The rank, from 1, of the best right text among wrong ones, and its place: int32 (n,) each.
 
     Among wrong ones of the same score its rank is the mean over their orders, rounded up: of 1 only
     where none is as good.
     """
-    return _ranks(_scores(queries, texts), relevance)
+    return _ranks(_scores(queries, texts), qrels)
 
 
-def right_ranks_by_words(
-    queries: Sequence[str], texts: Sequence[str], relevance: Relevance
+def relevant_ranks_by_words(
+    queries: Sequence[str], texts: Sequence[str], qrels: Qrels
 ) -> NDArray[np.int32]:
     """The same rank by BM25, as `rank_by_words` has it."""
-    return _ranks(_word_scores(queries, texts), relevance)[0]
+    return _ranks(_word_scores(queries, texts), qrels)[0]
 
 
 def rank_by_words(queries: Sequence[str], texts: Sequence[str]) -> NDArray[np.intp]:
@@ -107,13 +107,13 @@ def rank_by_words(queries: Sequence[str], texts: Sequence[str]) -> NDArray[np.in
     share one with the query, others fill the places at random.
     """
     random = np.random.default_rng(0)
-    tens = []
+    top_k = []
     for _, scores in _word_scores(queries, texts):
         few = np.flatnonzero((scores > 0).sum(axis=1) < N_PLACES)
         noise = random.random((len(few), len(texts)), np.float32)
         scores[few] -= (scores[few] == 0) * noise
-        tens.append(_best(scores))
-    return np.concatenate(tens)
+        top_k.append(_best(scores))
+    return np.concatenate(top_k)
 
 
 def _scores(
@@ -159,13 +159,13 @@ def _word_scores(queries: Sequence[str], texts: Sequence[str]) -> Iterator[tuple
 
 
 def _ranks(
-    scored: Iterable[tuple[slice, Floats32]], relevance: Relevance
+    scored: Iterable[tuple[slice, Floats32]], qrels: Qrels
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The rank of the best right text of each search, as `right_ranks` has it, and its place."""
-    ranks, nearest = (np.empty(relevance.n_searches, np.int32) for _ in range(2))
+    """The rank of the best right text of each search, as `relevant_ranks` has it, and its place."""
+    ranks, nearest = (np.empty(qrels.n_searches, np.int32) for _ in range(2))
     for rows, scores in scored:
-        is_in_block = (relevance.searches >= rows.start) & (relevance.searches < rows.stop)
-        pairs = relevance.searches[is_in_block] - rows.start, relevance.texts[is_in_block]
+        is_in_block = (qrels.searches >= rows.start) & (qrels.searches < rows.stop)
+        pairs = qrels.searches[is_in_block] - rows.start, qrels.texts[is_in_block]
         own = np.full_like(scores, -np.inf)
         own[pairs] = scores[pairs]
         scores[pairs] = -np.inf

@@ -124,14 +124,14 @@ def _predictions(
     n, means = total[0, 0], total[0] / total[0, 0]
     products = (total - n * np.outer(means, means))[1:]
     mean, mean_target = means[1 : width + 1], means[width + 1 :]
-    gram, right = products[:width, 1 : width + 1], products[:width, width + 1 :]
+    gram, relevant = products[:width, 1 : width + 1], products[:width, width + 1 :]
     variances = np.diag(gram) / n
     rounding = (CONSTANT * (centre + mean)) ** 2 + CANCELLED * (variances + mean**2)
     varies = variances > rounding
     scales = np.where(varies, 1 / np.sqrt(np.where(varies, variances, 1)), 0)
     if n > width:
         values, basis = np.linalg.eigh(gram * scales[:, None] * scales)
-        projected = basis.T @ (scales[:, None] * right)
+        projected = basis.T @ (scales[:, None] * relevant)
     else:  # products of sentences make the smaller matrix, of the same eigenvalues
         rows = np.vstack([parts[fold] for fold in train]) - means
         x = rows[:, 1 : width + 1] * scales

@@ -13,7 +13,7 @@ from clsviz.jobs.jobs import Jobs
 from clsviz.jobs.worker import Worker
 from clsviz.results import SHIPPED
 from clsviz.sources import uploads
-from clsviz.store.chunks import Chunks
+from clsviz.store.measurements import Measurements
 from clsviz.store.results import Results
 
 
@@ -30,7 +30,7 @@ class Server:
         self.model = Jobs("model")
         self.analysis = Jobs("analysis")
         self.worker = Worker()
-        self.chunks = Chunks(self.root, SHIPPED, limits.number("store_bytes"))
+        self.measurements = Measurements(self.root, SHIPPED, limits.number("store_bytes"))
         self.results = Results(self.root, SHIPPED)
         self.speeds: dict[Precision, float] = {}
 

@@ -52,7 +52,7 @@ DEFAULTS: Final[dict[str, Any]] = {
 HEEDED: Final[dict[str, list[str]]] = {
     "": SETTINGS,
     "search": ["model", "seed", *SEARCH],
-    "pieces": ["model", "seed", *SEARCH],
+    "chunks": ["model", "seed", *SEARCH],
     "compare": [*SETTINGS, "others", "chunks", "search_corpus", "search_pooling"],
 }
 """The settings that a page heeds, by its path; "" stands for all others."""
@@ -85,7 +85,7 @@ LABELS: Final = {
     ),
     "chunks": (
         "Test chunks too",
-        "Cut the texts to search into pieces, as on the page on chunks: measures each text several "
+        "Cut the texts to search into chunks, as on the page on chunks: measures each text several "
         "times.",
     ),
     "corpus": ("Corpus", f"A corpus of the list, or any dataset {HUB}."),
@@ -104,7 +104,7 @@ LABELS: Final = {
     "seed": ("Seed", "Of the draw, and of random weights."),
     "search_titles": (
         "Column that searches",
-        "Of a table; empty takes the likeliest, or none for pieces.",
+        "Of a table; empty takes the likeliest, or none for chunks.",
     ),
     "search_column": ("Column that is searched", "Of a table; empty takes the likeliest."),
     "search_encoding": ("Encoding", "Of a file, such as cp1254; empty takes the likeliest."),
@@ -192,7 +192,7 @@ def models() -> list[str]:
 
 
 def has_chunks() -> bool:
-    """True if the comparison also cuts texts into pieces."""
+    """True if the comparison also cuts texts into chunks."""
     return bool(st.session_state.get("chunks"))
 
 

@@ -58,7 +58,7 @@ def show(weights: Weights, experiment: Experiment) -> list[dict[str, Any]]:
     arrays = measure("typed", weights, experiment, sentences) if sentences else None
     if arrays is None:
         return []
-    norms = FORMS[kind_of(experiment)].from_chunks([arrays])
+    norms = FORMS[kind_of(experiment)].from_slices([arrays])
     columns = (
         sentences,
         lengths(sentences, norms.n_tokens, experiment.unit).tolist(),

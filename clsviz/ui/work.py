@@ -49,7 +49,7 @@ def measuring(prepared: Prepared, experiment: Experiment, kind: str) -> Job[Meas
     """The job that measures a sample."""
     machine, weights = server(), prepared.weights
     key = "measure", kind, sidebar.measurement_of(experiment)
-    inputs = prepared, experiment, kind, machine.chunks, machine.worker
+    inputs = prepared, experiment, kind, machine.measurements, machine.worker
     return progress.start(machine.model, key, measure, *inputs, weights=weights)
 
 
@@ -90,7 +90,7 @@ def store_vectors(
     Raises SettingError, with the first sentences, where the model lacks the layer or the vector.
     """
     part: Job[Measured] = Job()
-    for _ in measure(part, prepared, experiment, "vectors", machine.chunks, machine.worker):
+    for _ in measure(part, prepared, experiment, "vectors", machine.measurements, machine.worker):
         job.show(part.done, part.total, part.unit)
         if part.result is not None:
             norms_of(part.result.norms, experiment, prepared.weights.label)

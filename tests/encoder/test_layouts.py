@@ -29,9 +29,9 @@ def test_numbers_are_those_of_transformers(kind: str, build: Build, texts: list[
     encoder, folder = load(build(kind)), build(kind).folder
     layouts = {model_type.replace("-", "") for model_type in LAYOUTS}
     assert isinstance(encoder.forward, OwnPass) == (kind.lower() in layouts)
-    norms = Norms.from_chunks([encoder.run(texts, "norms")])
-    vectors = Vectors.from_chunks([encoder.run(texts, "vectors")])
-    last = Last.from_chunks([encoder.run(texts, "last")])
+    norms = Norms.from_slices([encoder.run(texts, "norms")])
+    vectors = Vectors.from_slices([encoder.run(texts, "vectors")])
+    last = Last.from_slices([encoder.run(texts, "last")])
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     cut = {"truncation": True, "max_length": encoder.tokenizer.max_length}
     for i, sentence in enumerate(texts[:12]):
@@ -83,7 +83,7 @@ def test_dimensions_of_no_gain_are_flat(bert: Path, texts: list[str]) -> None:
         model.encoder.layer[-1].output.LayerNorm.weight[5] = 1e-9
         model.encoder.layer[-1].output.LayerNorm.bias[5] = 0
     model.save_pretrained(bert)
-    vectors = Vectors.from_chunks([load(weights(bert)).run(texts, "vectors")])
+    vectors = Vectors.from_slices([load(weights(bert)).run(texts, "vectors")])
     for pooling in ("cls", "mean"):
         assert np.flatnonzero(np.ptp(vectors.of(pooling), axis=0) == 0).tolist() == [5]
 

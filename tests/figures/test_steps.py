@@ -85,7 +85,7 @@ def test_a_model_has_a_point_with_its_interval_wherever_it_has_a_number(corpora)
         "A &lt;b&gt;",
         f"B{rest}",
         "Probe misses<br>by (tokens)",
-        "Finds pieces<br>of 3 sentences",
+        "Finds chunks<br>of 3 sentences",
     }
     assert names | {"95%", "91%", "2.1", "undefined"} <= set(texts)
 

@@ -191,7 +191,7 @@ def test_halves_of_uncut_texts_of_a_dataset_search_and_titles_are_refused(hub: H
     made = hub.run(searches.find, experiment, hub.root)
     queries, halves = (some.table["sentence"].to_pylist() for some in (made.queries, made.texts))
     assert (made.task, len(queries)) == ("halves", 60)
-    for query, right in zip(queries, made.right, strict=True):
-        assert halves[right[0]].endswith(f"It is {query.split()[1]}.")
+    for query, relevant in zip(queries, made.relevant, strict=True):
+        assert halves[relevant[0]].endswith(f"It is {query.split()[1]}.")
     with pytest.raises(SettingError, match="Titles"):
         hub.run(searches.find, experiment, hub.root, titles="title")

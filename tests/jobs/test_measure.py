@@ -17,7 +17,7 @@ from clsviz.jobs.measure import Measured, Prepared, measure
 from clsviz.jobs.worker import InProcess, Worker
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import draw
-from clsviz.store.chunks import Chunks
+from clsviz.store.measurements import Measurements
 
 N = 250
 
@@ -45,7 +45,7 @@ def run(
     prepared: Prepared, root: Path, runner: InProcess | None = None, n_steps: int = 10**9
 ) -> Job[Measured]:
     job: Job[Measured] = Job()
-    steps = measure(job, prepared, Experiment(), "norms", Chunks(root), runner or InProcess())
+    steps = measure(job, prepared, Experiment(), "norms", Measurements(root), runner or InProcess())
     for _, _ in zip(range(n_steps), steps, strict=False):
         pass
     return job

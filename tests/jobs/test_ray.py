@@ -13,7 +13,7 @@ from clsviz.jobs.worker import IN_PROCESS
 from clsviz.measurements import Norms
 from clsviz.progress import silent
 from clsviz.sources import models, sampling
-from clsviz.store.chunks import Chunks
+from clsviz.store.measurements import Measurements
 
 
 def on_a_cluster(test):
@@ -36,13 +36,13 @@ def test_a_cluster_that_does_not_answer_is_one_sentence(
 ) -> None:
     pytest.importorskip("ray")
     with pytest.raises(SettingError, match=f"There is no Ray cluster at “{address}”"):
-        ray.measure(prepared, Experiment(), "norms", Chunks(tmp_path), address, silent)
+        ray.measure(prepared, Experiment(), "norms", Measurements(tmp_path), address, silent)
 
 
 def test_ray_is_optional(prepared: Prepared, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(SettingError, match=r"pip install 'ray\[data\]'"):
-        ray.measure(prepared, Experiment(), "norms", Chunks(tmp_path), "local", silent)
+        ray.measure(prepared, Experiment(), "norms", Measurements(tmp_path), "local", silent)
 
 
 @on_a_cluster
@@ -51,15 +51,15 @@ def test_a_cluster_measures_what_is_missing_as_one_process_does(
 ) -> None:
     pytest.importorskip("ray.data")
     monkeypatch.setattr(ray, "TASK", 64)
-    chunks, key = Chunks(tmp_path), key_of(prepared, Experiment(), "norms")
+    measurements, key = Measurements(tmp_path), key_of(prepared, Experiment(), "norms")
     alone = IN_PROCESS.run(prepared.weights, "exact", prepared.sample.sentences(), "norms")
-    chunks.append(key, 100, {name: array[100:150] for name, array in alone.items()})
+    measurements.append(key, 100, {name: array[100:150] for name, array in alone.items()})
     seen: list[int] = []
     ray.measure(
-        prepared, Experiment(), "norms", chunks, "local", lambda done, *_: seen.append(done)
+        prepared, Experiment(), "norms", measurements, "local", lambda done, *_: seen.append(done)
     )
     assert sorted(set(np.diff(seen))) == [22, 36, 64]
-    norms = Norms.from_chunks(chunks.read(key, 300))
+    norms = Norms.from_slices(measurements.read(key, 300))
     np.testing.assert_allclose(norms.cls, alone["cls"], rtol=1e-5)
     np.testing.assert_array_equal(norms.n_tokens, alone["n_tokens"])
 
@@ -69,4 +69,4 @@ def test_another_model_on_a_machine_is_one_sentence(prepared: Prepared, tmp_path
     pytest.importorskip("ray.data")
     other = replace(prepared, weights=replace(prepared.weights, fingerprint="0" * 16))
     with pytest.raises(ModelError, match="another model on one of the machines"):
-        ray.measure(other, Experiment(), "norms", Chunks(tmp_path), "local", silent)
+        ray.measure(other, Experiment(), "norms", Measurements(tmp_path), "local", silent)

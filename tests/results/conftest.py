@@ -12,7 +12,7 @@ from clsviz.jobs.measure import Measured, Prepared, measure
 from clsviz.jobs.worker import InProcess
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import draw
-from clsviz.store.chunks import Chunks
+from clsviz.store.measurements import Measurements
 from clsviz.store.results import Results
 
 
@@ -29,7 +29,7 @@ def vectors_of(
 
     def vectors(weights: Weights) -> Measured:
         job, prepared = Job(), Prepared(weights, draw(experiment, root))
-        list(measure(job, prepared, experiment, "vectors", Chunks(root), InProcess()))
+        list(measure(job, prepared, experiment, "vectors", Measurements(root), InProcess()))
         return job.result
 
     return vectors

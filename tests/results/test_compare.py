@@ -148,11 +148,11 @@ def test_pieces_are_those_of_the_chunk_test(
     for row, of_model in zip(both.details["models"], sizes, strict=True):
         entry = of_model[len(sizes[2]) - 1]
         assert row["chunk_recall_at_1"] == entry["recall_at_1"]
-        assert row["chunk_pieces"] == entry["n_pieces"]
+        assert row["n_chunks"] == entry["n_chunks"]
         assert row["chunk_sentences"] == entry["sentences"]
         kept = [size["tokens"] for size in of_model if size["recall_at_1"] >= 0.75]
         assert row["chunk_tokens"] == kept[-1]
-    assert any("Fewer pieces are found" in caveat for caveat in both.caveats)
+    assert any("Fewer chunks are found" in caveat for caveat in both.caveats)
     assert both.fact("chunk_difference") == pytest.approx(np.ptp(both.table["chunk_recall_at_1"]))
     assert both.command.endswith(" --chunks")
     link = f"http://a.b/compare?model={names[0]}&others={names[1]}&others={names[2]}&chunks=true"
@@ -169,12 +169,12 @@ def test_texts_of_one_sentence_have_no_pieces(
     table.write_text("text\n" + corpus_file.read_text())
     options = {"chunks": True, "store": store}
     result = clsviz.compare(names[:2], str(corpus_file), search_corpus=str(table), **options)
-    assert "No pieces were tested: Each text of" in " ".join(result.caveats)
+    assert "No chunks were tested: Each text of" in " ".join(result.caveats)
     assert result.table["chunk_recall_at_1"].isna().all()
     book = tmp_path / "book.txt"
     book.write_text(" ".join(f"The {text}." for text in corpus_file.read_text().splitlines()))
     result = clsviz.compare(names[::2], str(corpus_file), search_corpus=str(book), **options)
-    assert "No pieces were tested: tiny: the model reads" in " ".join(result.caveats)
+    assert "No chunks were tested: tiny: the model reads" in " ".join(result.caveats)
     with pytest.raises(SettingError, match="chunks is set, and search_corpus is empty"):
         clsviz.compare(names[:2], str(corpus_file), search_corpus="", **options)
 
@@ -210,8 +210,11 @@ def test_the_command_and_the_link_repeat_a_comparison(
 ) -> None:
     link = f"http://a.b/compare?model={names[0]}&others={names[1]}&others={names[2]}"
     link += f"&corpus={corpus_file}"
-    ways = [shlex.split(result.command)[1:], ["compare", "--query", link, "--search-corpus", ""]]
-    for words in ways:
+    retrievers = [
+        shlex.split(result.command)[1:],
+        ["compare", "--query", link, "--search-corpus", ""],
+    ]
+    for words in retrievers:
         assert cli.main([*words, "--json", "--store", str(store)]) == 0
         models = json.loads(capsys.readouterr().out)["models"]
         assert models == result.json()["models"]

@@ -28,11 +28,13 @@ LINE = Line(
     squared_margins=np.eye(2),
 )
 FLAT = replace(LINE, r2_interval=(0.0, 0.01), r2=0.002)
-CURVE = Curve(r2=0.3, line_r2=0.03, stands_out=True, knots=np.arange(5.0), coefficients=np.ones(7))
+CURVE = Curve(
+    r2=0.3, line_r2=0.03, is_significant=True, knots=np.arange(5.0), coefficients=np.ones(7)
+)
 EVEN, UNEVEN = Spread(1.1, (1.0, 1.2), False), Spread(2.5, (2.0, 3.0), False)
 
 
-NO_CURVE = replace(CURVE, stands_out=False)
+NO_CURVE = replace(CURVE, is_significant=False)
 SHARE = "of the differences between norms."
 NEITHER = "No sign of a trend: neither a line nor a curve stands out from chance."
 

@@ -12,7 +12,7 @@ from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import Measured, Prepared
 from clsviz.measurements import Vectors
-from clsviz.results.probes import UNCHECKED, Readings, find, findings, probes, read, verdict_of
+from clsviz.results.probes import PENDING, ProbeScores, find, findings, probes, read, verdict_of
 from clsviz.results.result import Fact, Result
 from clsviz.sources import models
 from clsviz.statistics import ridge
@@ -26,7 +26,7 @@ def readings_of(r2s: list[float], errors: list[float], n: int = 1000, low: float
     numbers = [(r2, low, 1.0, error, NAN, NAN) for r2, error in zip(r2s, errors, strict=True)]
     names = tuple(map(str, range(len(r2s))))
     problems = tuple("" if r2 == r2 else "The vector is constant." for r2 in r2s)
-    return Readings(names, np.array(numbers), problems, "Choose.", 6.6, n, n, n, 0, 384)
+    return ProbeScores(names, np.array(numbers), problems, "Choose.", 6.6, n, n, n, 0, 384)
 
 
 PROBE = "a linear probe misses length by"
@@ -158,9 +158,9 @@ def test_too_few_sentences_are_said_to_be(measured, experiment, store) -> None:
     assert result.verdict.startswith("Can’t tell: only ")
     assert result.advice == "Raise the length cutoff, or take a larger corpus."
     random = find(Prepared(measured.weights, measured.sample), few, store)[:1]
-    assert probes(measured, (*random, UNCHECKED), few, random).caveats == result.caveats
+    assert probes(measured, (*random, PENDING), few, random).caveats == result.caveats
     first = {name: column[:90] for name, column in vars(measured.norms).items()}
-    part = replace(measured, norms=Vectors.from_chunks([first]))
+    part = replace(measured, norms=Vectors.from_slices([first]))
     fewer = answer(part, replace(experiment, probe_size=90, length_cutoff=80), store)
     assert fewer.advice == "Raise probe_size."
     assert not any("are few for" in caveat for caveat in result.caveats)

@@ -13,32 +13,38 @@ import clsviz
 from clsviz import cli
 from clsviz.results.result import Result
 from clsviz.results.search import Answer, fix_table, fix_title, misled, misled_title, verdict_of
-from clsviz.statistics.exposure import FIFTHS, Ranking
-from clsviz.statistics.ranking import Relevance
+from clsviz.statistics.exposure import QUINTILES, Ranking
+from clsviz.statistics.ranking import Qrels
 
 NONE = np.empty(0)
-CHANCE = Relevance.of([np.array([place]) for place in range(100)], 100)
+CHANCE = Qrels.of([np.array([place]) for place in range(100)], 100)
 FAIR = (1.0, "even", False)
-FAVOURED, NEGLECTED = (3.4, "favoured", True), (0.204, "neglected", True)
+OVER_EXPOSED, UNDER_EXPOSED = (3.4, "over_exposed", True), (0.204, "under_exposed", True)
 SOMEWHAT, UNCLEAR = (1.3, "uneven", False), (1.0, "undecided", False)
 
 
-def ranking(recall: float, *fifths: tuple) -> Ranking:
+def ranking(recall: float, *quintiles: tuple) -> Ranking:
     """Recall, and fifths of which the last ones are fair."""
-    rows = [*fifths, *[FAIR] * 5][:5]
-    table = pd.DataFrame(rows, FIFTHS, columns=["exposure", "state", "is_beyond_words"])
+    rows = [*quintiles, *[FAIR] * 5][:5]
+    table = pd.DataFrame(rows, QUINTILES, columns=["exposure", "state", "is_beyond_words"])
     ends = recall - 0.1, recall + 0.1
     return Ranking(NONE, np.array([recall]), NONE, NONE, NONE, ends, table)
 
 
 VERDICTS = {
-    (0.19, FAVOURED): "Can’t tell: the search finds the right text hardly more often than chance.",
-    (0.5, FAVOURED, UNCLEAR): "Yes: by cosine, the shortest fifth takes 3.4 times its share.",
-    (0.5, (160.0, "favoured", True)): "Yes: by cosine, the shortest fifth takes 160 times its"
+    (
+        0.19,
+        OVER_EXPOSED,
+    ): "Can’t tell: the search finds the right text hardly more often than chance.",
+    (0.5, OVER_EXPOSED, UNCLEAR): "Yes: by cosine, the shortest fifth takes 3.4 times its share.",
+    (0.5, (160.0, "over_exposed", True)): "Yes: by cosine, the shortest fifth takes 160 times its"
     " share.",
-    (0.5, FAIR, FAIR, FAIR, FAIR, NEGLECTED): "Yes: by cosine, the longest fifth takes only 0.2"
+    (0.5, FAIR, FAIR, FAIR, FAIR, UNDER_EXPOSED): "Yes: by cosine, the longest fifth takes only 0.2"
     " times its share.",
-    (0.5, (3.4, "favoured", False)): "Yes, but not clearly more than word matching: the shortest"
+    (
+        0.5,
+        (3.4, "over_exposed", False),
+    ): "Yes, but not clearly more than word matching: the shortest"
     " fifth takes 3.4 times its share.",
     (0.5, SOMEWHAT, UNCLEAR): "Can’t tell yet: too few texts of the second-shortest fifth, or"
     " searches for them.",

@@ -38,8 +38,8 @@ def test_clusters_are_those_of_a_comparison_of_all_pairs() -> None:
         " ".join(w if rng.random() > 0.02 else "new" for w in text.split()) for text in base * 4
     ]
     sentences = list(dict.fromkeys(base + changed))
-    framed = [f"begin {text} end" for text in sentences]
-    pairs = CountVectorizer(ngram_range=(2, 2)).fit_transform(framed).toarray()
+    with_special_tokens = [f"begin {text} end" for text in sentences]
+    pairs = CountVectorizer(ngram_range=(2, 2)).fit_transform(with_special_tokens).toarray()
     shared, all_pairs = (
         np.stack([some(row, pairs).sum(axis=1) for row in pairs])
         for some in (np.minimum, np.maximum)

@@ -43,7 +43,7 @@ def find(frame: pd.DataFrame, folder: Path, judged: pd.DataFrame | None = None, 
 
 def right_of(made: Searches) -> list[tuple[str, str]]:
     """Each query, and the texts that are right for it."""
-    rows = zip(texts(made.queries), made.right, strict=True)
+    rows = zip(texts(made.queries), made.relevant, strict=True)
     return [(query, " / ".join(texts(made.texts)[n] for n in places)) for query, places in rows]
 
 
@@ -63,7 +63,7 @@ def test_titles_search_for_their_texts_and_rows_without_either_are_counted(tmp_p
     frame.loc[[3, 4], "title"] = [" ", None]
     frame.loc[5, "text"] = ""
     made = find(frame, tmp_path)
-    assert (made.task, len(made.right)) == ("titles", 37)
+    assert (made.task, len(made.relevant)) == ("titles", 37)
     assert right_of(made)[4] == ("Title 7", "The text of number 7 is here.")
     assert "Rows without a title, which are left out: 2." in made.caveats
     assert "Rows without text, which are left out: 1." in made.caveats
@@ -74,8 +74,8 @@ def test_equal_titles_are_one_search_and_copies_of_a_right_text_are_right(tmp_pa
     frame.loc[40:, "title"] = [f"  title   {row} " for row in range(40)]
     frame.loc[1, "text"] = frame.loc[0, "text"]
     made = find(frame, tmp_path)
-    assert len(made.right) == 40
-    assert [list(right) for right in made.right[:3]] == [[0, 1, 40], [0, 1, 41], [2, 42]]
+    assert len(made.relevant) == 40
+    assert [list(relevant) for relevant in made.relevant[:3]] == [[0, 1, 40], [0, 1, 41], [2, 42]]
 
 
 def test_every_text_with_a_right_id_is_right_and_the_rest_is_counted(tmp_path: Path) -> None:
@@ -83,14 +83,14 @@ def test_every_text_with_a_right_id_is_right_and_the_rest_is_counted(tmp_path: P
     judged.loc[0, "ids"] = "0 1 999"
     judged.loc[len(judged)] = ["Nobody", "999 998"]
     made = find(table(80).assign(id=[row % 40 for row in range(80)]), tmp_path, judged)
-    assert [list(right) for right in made.right[:3]] == [[0, 1, 40, 41], [1, 41], [2, 42]]
-    assert (made.n_unknown_ids, made.n_without_text, len(made.right)) == (2, 1, 40)
+    assert [list(relevant) for relevant in made.relevant[:3]] == [[0, 1, 40, 41], [1, 41], [2, 42]]
+    assert (made.n_unknown_ids, made.n_without_text, len(made.relevant)) == (2, 1, 40)
 
 
 def test_right_texts_may_be_named_themselves(tmp_path: Path) -> None:
     judged = JUDGED.assign(text=FRAME["text"].str.replace(" ", "  ").str.upper(), ids=None)
     made = find(FRAME, tmp_path, judged)
-    assert [list(right) for right in made.right] == [[place] for place in range(40)]
+    assert [list(relevant) for relevant in made.relevant] == [[place] for place in range(40)]
 
 
 def test_first_halves_search_second_halves(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_sentences_of_a_book_search_for_their_neighbours(tmp_path: Path) -> None
 
 def test_of_many_texts_the_seed_draws_some_and_their_searches(tmp_path: Path) -> None:
     made = find(table(200), tmp_path, sample_size=50, seed=1)
-    assert len(texts(made.texts)) == len(made.right) == 50
+    assert len(texts(made.texts)) == len(made.relevant) == 50
     for title, text in right_of(made):
         assert text == f"The text of number {title.split()[1]} is here."
     assert "50 of 200 texts are searched, drawn by the seed." in made.caveats

@@ -14,10 +14,10 @@ def test_at_equal_competition_recall_is_that_of_drawn_pieces() -> None:
     assert containment.expected_first(ranks, 300) == pytest.approx(np.mean(firsts), abs=0.01)
 
 
-@pytest.mark.parametrize(("n_pieces", "expected"), [(199, None), (200, 0.5)])
-def test_fewer_pieces_have_no_equal_competition(n_pieces: int, expected: float | None) -> None:
+@pytest.mark.parametrize(("n_chunks", "expected"), [(199, None), (200, 0.5)])
+def test_fewer_pieces_have_no_equal_competition(n_chunks: int, expected: float | None) -> None:
     ranks, positions = np.array([1, 2], np.int32), np.array([0.1, 0.9])
-    assert Recall.of(ranks, positions, 3, n_pieces, 0).recall_at_1_of_200 == expected
+    assert Recall.of(ranks, positions, 3, n_chunks, 0).recall_at_1_of_200 == expected
 
 
 def test_recall_is_counted_by_place_and_by_third() -> None:

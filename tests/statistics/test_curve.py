@@ -42,16 +42,16 @@ def test_curve_is_that_of_scikit_learn_and_straight_beyond_its_ends():
 def test_a_hump_stands_out_that_no_line_follows():
     samples = [hump(300, seed, 0.15) for seed in range(40)]
     curves = [fit(*sample, np.arange(300)) for sample in samples]
-    assert sum(curve.stands_out for curve in curves) >= 36
-    assert sum(line.fit(*sample, np.arange(300)).stands_out for sample in samples) <= 8
+    assert sum(curve.is_significant for curve in curves) >= 36
+    assert sum(line.fit(*sample, np.arange(300)).is_significant for sample in samples) <= 8
 
 
 @pytest.mark.parametrize("copies", [1, 4])
 def test_chance_hardly_ever_stands_out(copies):
     clusters = np.repeat(np.arange(150), copies)
     samples = [hump(150, seed, 0) for seed in range(200)]
-    stands_out = [fit(x[clusters], y[clusters], clusters).stands_out for x, y in samples]
-    assert sum(stands_out) <= 12  # 5% are 10; binomial noise, whose standard deviation is 3
+    is_significant = [fit(x[clusters], y[clusters], clusters).is_significant for x, y in samples]
+    assert sum(is_significant) <= 12  # 5% are 10; binomial noise, whose standard deviation is 3
 
 
 def test_fewer_than_100_different_sentences_have_no_curve(sample):

@@ -5,7 +5,7 @@ from clsviz.errors import Undefined
 from clsviz.statistics import fixes
 from clsviz.statistics.exposure import Evaluation, Ranking
 from clsviz.statistics.fixes import Trial, advise, calibrate, folds_of
-from clsviz.statistics.ranking import Relevance
+from clsviz.statistics.ranking import Qrels
 
 N = 200
 LENGTHS = np.arange(5, 5 + N, dtype=np.int32)
@@ -24,7 +24,7 @@ def vectors() -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture
 def trial(vectors) -> Trial:
-    return Trial(*vectors, LENGTHS, EVALUATION.relevance, is_cosine=False, length_power=0.5)
+    return Trial(*vectors, LENGTHS, EVALUATION.qrels, is_cosine=False, length_power=0.5)
 
 
 def test_calibration_is_that_of_all_scores(vectors) -> None:
@@ -46,7 +46,7 @@ def test_calibration_by_two_lengths_warns_of_nothing(vectors) -> None:
 
 def test_a_fix_does_not_see_the_searches_that_test_it(trial: Trial, vectors) -> None:
     queries = np.where(FOLDS[:, None] == 0, -3 * vectors[0], vectors[0])
-    other = Trial(queries, vectors[1], LENGTHS, trial.relevance, is_cosine=False)
+    other = Trial(queries, vectors[1], LENGTHS, trial.qrels, is_cosine=False)
     for name in ("calibrated", "centred"):
         first, second = (some.fit(name, FOLDS == 1) for some in (trial, other))
         assert np.array_equal(first.centre, second.centre)
@@ -64,17 +64,17 @@ def test_a_fix_ranks_each_half_by_the_other(trial: Trial, vectors) -> None:
 
 
 def test_too_few_texts_have_no_centre(vectors) -> None:
-    everything = Relevance.of([np.arange(N)] * N, N)
+    everything = Qrels.of([np.arange(N)] * N, N)
     with pytest.raises(Undefined):
         Trial(*vectors, LENGTHS, everything, is_cosine=True).rank("centred", FOLDS)
 
 
 def ranked(recall: float, is_fair: bool = True, seed: int = 0) -> Ranking:
     """Searches that find their text with this probability, and short texts if it is unfair."""
-    tens = np.random.RandomState(seed).randint(0, N if is_fair else N // 4, (N, 10))
+    top_k = np.random.RandomState(seed).randint(0, N if is_fair else N // 4, (N, 10))
     hits = np.random.RandomState(9).random_sample(N) < recall
-    tens[hits, 0] = np.arange(N)[hits]
-    return EVALUATION.rank(tens)
+    top_k[hits, 0] = np.arange(N)[hits]
+    return EVALUATION.rank(top_k)
 
 
 ADVICE = {

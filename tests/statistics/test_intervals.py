@@ -6,7 +6,7 @@ from scipy import stats
 
 from clsviz.errors import Undefined
 from clsviz.statistics.intervals import (
-    Lead,
+    Contrast,
     clusterings,
     folds,
     margin,
@@ -14,7 +14,7 @@ from clsviz.statistics.intervals import (
     middle,
     of_mean,
     resample,
-    unseen,
+    wilson_bound,
 )
 from clsviz.statistics.line import r2_margin
 
@@ -71,7 +71,7 @@ def test_six_models_without_a_difference_differ_in_5_of_100_samples():
         base = random.exponential(4, 150)
         columns = [base + random.normal(0, 2, 150) for _ in range(6)]
         _, margin = means(columns, [np.arange(150)])
-        hits += Lead.of(np.mean(columns, axis=1), margin).is_sure
+        hits += Contrast.of(np.mean(columns, axis=1), margin).is_sure
     assert 1 <= hits <= 13
 
 
@@ -98,11 +98,11 @@ def test_shares_of_all_and_of_none_have_the_interval_of_wilson(n):
         assert interval == pytest.approx((wilson.low, wilson.high))
     wilson = stats.binomtest(0, n).proportion_ci(method="wilson").high
     assert of_mean(np.zeros(n), np.zeros(1000), least=-1) == pytest.approx((-wilson, wilson))
-    assert margin(np.ones((2, 1000)), unseen(n)) == pytest.approx(wilson)
+    assert margin(np.ones((2, 1000)), wilson_bound(n)) == pytest.approx(wilson)
 
 
 @pytest.mark.parametrize("values", [[np.nan, 3.0], [], [np.nan, np.nan]])
 def test_fewer_than_two_values_have_no_lead(values):
-    lead = Lead.of(values, 1.0)
+    lead = Contrast.of(values, 1.0)
     assert np.isnan(lead.difference)
     assert not lead.is_sure

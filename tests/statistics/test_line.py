@@ -62,10 +62,10 @@ def test_ten_row_groups_widen_the_intervals_and_nine_do_not(sample):
 
 def test_intervals_of_slope_and_r2_agree_on_nothing(sample):
     lines = [fit(*sample(60, seed, slope=-0.005)) for seed in range(200)]
-    assert {line.stands_out for line in lines} == {True, False}
+    assert {line.is_significant for line in lines} == {True, False}
     for line in lines:
         low, high = line.slope_interval
-        assert line.stands_out == (not low <= 0 <= high)
+        assert line.is_significant == (not low <= 0 <= high)
 
 
 def test_small_variation_keeps_its_digits(sample):
@@ -79,7 +79,7 @@ def test_lines_are_unbounded_by_one_length_and_sharp_where_all_are_on_them(sampl
     x, y, clusters = sample(51)
     line = fit(np.where(clusters < 50, 10, 1000), y, clusters)
     assert (line.slope_interval, line.r2_interval) == ((-np.inf, np.inf), (0, 1))
-    assert not line.stands_out
+    assert not line.is_significant
     line = fit(x, 7 + 0.1 * x, clusters)
     assert np.allclose([line.r2, *line.r2_interval], 1)
     assert np.allclose(line.slope_interval, 0.1)

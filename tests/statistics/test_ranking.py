@@ -20,8 +20,8 @@ def evaluation() -> Evaluation:
     """1 to 15 right texts of each query."""
     random = np.random.RandomState(1)
     sizes = 1 + np.arange(50) % 15
-    right = [np.sort(random.choice(200, size, replace=False)) for size in sizes]
-    return Evaluation.of(right, np.arange(200, dtype=np.int32))
+    relevant = [np.sort(random.choice(200, size, replace=False)) for size in sizes]
+    return Evaluation.of(relevant, np.arange(200, dtype=np.int32))
 
 
 def test_the_ten_largest_products_are_found_in_any_number_of_blocks(vectors, monkeypatch) -> None:
@@ -40,15 +40,15 @@ def test_recall_ndcg_and_the_best_right_text_are_those_of_their_definitions(
     vectors, evaluation: Evaluation, monkeypatch
 ) -> None:
     queries, texts = vectors
-    relevance, order = evaluation.relevance, np.argsort(-(queries @ texts.T), axis=1)
+    qrels, order = evaluation.qrels, np.argsort(-(queries @ texts.T), axis=1)
     numbers = evaluation.rank(order[:, :10])
     monkeypatch.setattr(ranking, "BLOCK", 1400)
-    ranks, nearest = ranking.right_ranks(queries, texts, relevance)
+    ranks, nearest = ranking.relevant_ranks(queries, texts, qrels)
     for search, places in enumerate(order.tolist()):
-        right = set(relevance.texts[relevance.searches == search].tolist())
-        ranks_of_right = [rank for rank, place in enumerate(places, 1) if place in right]
+        relevant = set(qrels.texts[qrels.searches == search].tolist())
+        ranks_of_right = [rank for rank, place in enumerate(places, 1) if place in relevant]
         in_ten = [rank for rank in ranks_of_right if rank <= 10]
-        n = min(10, len(right))
+        n = min(10, len(relevant))
         assert numbers.recalls[search] == pytest.approx(len(in_ten) / n)
         gains, ideal = (sum(1 / math.log2(r + 1) for r in rs) for rs in (in_ten, range(1, n + 1)))
         assert numbers.ndcgs[search] == pytest.approx(gains / ideal)
@@ -58,11 +58,11 @@ def test_recall_ndcg_and_the_best_right_text_are_those_of_their_definitions(
 
 def test_among_equal_scores_a_right_text_has_the_mean_rank() -> None:
     random, scores = np.random.RandomState(0), np.array([9, 5, 5, 5, 5, 5, 5, 3])
-    for right in ([3], [2, 4, 5]):
+    for relevant in ([3], [2, 4, 5]):
         orders = [np.lexsort((random.random_sample(8), -scores)) for _ in range(2000)]
-        mean = np.mean([1 + np.isin(order, right).argmax() for order in orders])
-        relevance = ranking.Relevance.of([np.array(right)], 8)
-        rank = ranking.right_ranks([[1]], scores[:, None], relevance)[0]
+        mean = np.mean([1 + np.isin(order, relevant).argmax() for order in orders])
+        qrels = ranking.Qrels.of([np.array(relevant)], 8)
+        rank = ranking.relevant_ranks([[1]], scores[:, None], qrels)[0]
         assert rank == math.ceil(mean - 0.1)  # 4.5 and 2.75, by draws
 
 
@@ -82,23 +82,23 @@ def test_bm25_is_that_of_its_formula() -> None:
     random = np.random.RandomState(0)
     texts = [[f"w{w}" for w in random.zipf(1.5, n) if w < 60] for n in range(5, 65)]
     queries = [["w1", "w2", "w30"], ["w3", "w1", "w7"], ["w2", "w5", "w6"]]
-    tens = ranking.rank_by_words([" ".join(q) for q in queries], [" ".join(t) for t in texts])
-    for query, ten in zip(queries, tens, strict=True):
+    top_k = ranking.rank_by_words([" ".join(q) for q in queries], [" ".join(t) for t in texts])
+    for query, ten in zip(queries, top_k, strict=True):
         scores = np.array([bm25(query, text, texts) for text in texts])
         assert scores[ten] == pytest.approx(np.sort(scores)[::-1][:10], rel=1e-5)
 
 
 def test_texts_without_words_are_found_at_random() -> None:
-    tens = ranking.rank_by_words(["?", "!"] * 50, ["…"] * 40)
-    assert np.bincount(tens.ravel(), minlength=40).min() > 10
+    top_k = ranking.rank_by_words(["?", "!"] * 50, ["…"] * 40)
+    assert np.bincount(top_k.ravel(), minlength=40).min() > 10
 
 
 def test_chance_is_the_recall_of_random_texts(evaluation: Evaluation) -> None:
     random = np.random.RandomState(0)
-    relevance, hits = evaluation.relevance, np.zeros(50)
+    qrels, hits = evaluation.qrels, np.zeros(50)
     for _ in range(400):
-        tens = np.stack([random.permutation(200)[:10] for _ in range(50)])
-        matches = (tens[relevance.searches] == relevance.texts[:, None]).any(axis=1)
-        hits += np.bincount(relevance.searches, matches)
-    recall = hits / 400 / np.minimum(relevance.n_right, 10)
-    assert relevance.chance == pytest.approx(recall.mean(), rel=0.03)
+        top_k = np.stack([random.permutation(200)[:10] for _ in range(50)])
+        matches = (top_k[qrels.searches] == qrels.texts[:, None]).any(axis=1)
+        hits += np.bincount(qrels.searches, matches)
+    recall = hits / 400 / np.minimum(qrels.n_relevant, 10)
+    assert qrels.chance == pytest.approx(recall.mean(), rel=0.03)

@@ -20,7 +20,7 @@ from clsviz.results.search import fix_title
 from clsviz.ui import layout
 from clsviz.web import PAGES
 
-NORMS, LENGTH, SEARCH, PIECES, COMPARE, SENTENCE, MODEL = PAGES
+NORMS, LENGTH, SEARCH, CHUNKS, COMPARE, SENTENCE, MODEL = PAGES
 
 Answer = Callable[..., Result]
 
@@ -345,7 +345,7 @@ def test_titles_search_whole_texts_and_pieces(
     texts = [" ".join(some[n : n + 4]) for n in range(0, len(some), 4)]
     table, titles = tmp_path / "table.csv", [text[-30:] for text in texts]
     pd.DataFrame({"title": titles, "text": texts}).to_csv(table, index=False)
-    page = redraw(visit(PIECES, search_corpus=str(table), search_titles="title"), is_answered)
+    page = redraw(visit(CHUNKS, search_corpus=str(table), search_titles="title"), is_answered)
     result = clsviz.chunk_test(str(tiny_model), table, titles="title", store=tmp_path)
     assert has(page, result)
     link = f"http://a.b/?model={tiny_model}&search_corpus={table}&search_titles=title"

@@ -45,6 +45,6 @@ def test_every_surface_says_the_same(name: str, answers: dict[str, Result], visi
 @pytest.mark.slow
 def test_numbers_say_where_they_were_measured(answers: dict[str, Result], tmp_path: Path) -> None:
     said = {name for name, result in answers.items() if ELSEWHERE in result.caveats}
-    assert said == {"norm_vs_length", "where_length_lives", "search", "pieces", "compare"}
+    assert said == {"norm_vs_length", "where_length_lives", "search", "chunks", "compare"}
     assert {result.kind for result in answers.values()} == set(figures.DRAW)
     assert ELSEWHERE not in clsviz.measure(seed=1, sample_size=20, store=tmp_path).caveats

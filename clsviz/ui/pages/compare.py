@@ -12,7 +12,7 @@ from clsviz.results import compare as comparing
 from clsviz.results.numbers import counted
 from clsviz.results.result import Result
 from clsviz.sources import models
-from clsviz.sources.pieces import Pieces
+from clsviz.sources.chunks import Chunks
 from clsviz.sources.searches import Searches
 from clsviz.ui import cards, chart, layout, progress, share, sidebar, work
 from clsviz.ui.server import server
@@ -26,7 +26,7 @@ READING: Final = (
     "norms, the vectors’ sizes."
 )
 
-PIECES: Final = "Finds pieces: how often the piece that a sentence is in comes first."
+CHUNKS: Final = "Finds chunks: how often the chunk that a sentence is in comes first."
 
 LABELS: Final = {
     "label": "Model",
@@ -35,7 +35,7 @@ LABELS: Final = {
     "exposure_shortest": "Exposure, shortest fifth",
     "exposure_longest": "Exposure, longest fifth",
     "chunk_tokens": "Tokens of a chunk, advised",
-    "chunk_recall_at_1": "Finds pieces",
+    "chunk_recall_at_1": "Finds chunks",
     "last_probe_error": "Last probe misses by",
     "guess_error": "Guessing",
     "probe_r_squared": "R² of the best probe",
@@ -83,24 +83,24 @@ if is_example and comparing.find(prepared, experiment, machine.results) is None:
     st.stop()
 
 key = "searches of all", view, sidebar.has_chunks()
-finding: Job[tuple[Searches | str, Pieces | str]] = progress.start(
+finding: Job[tuple[Searches | str, Chunks | str]] = progress.start(
     machine.fetch, key, comparing.find_texts, view, sidebar.has_chunks(), machine.root
 )
 reason = "The server makes searches of the corpus."
 searches, cut = progress.require(machine.fetch, finding, "Preparing", reason, height)
 known = None if isinstance(searches, str) else searches
 plan = comparing.Plan(prepared, experiment, view, searches, cut)
-stores = machine.chunks, machine.worker, machine.results
+stores = machine.measurements, machine.worker, machine.results
 fingerprints = [one.weights.fingerprint for one in prepared]
-pieces_of = cut.fingerprint if isinstance(cut, Pieces) else cut
+chunks_of = cut.fingerprint if isinstance(cut, Chunks) else cut
 searched = known.fingerprint if known else searches
-sources = *fingerprints, corpus.fingerprint, searched, pieces_of, view.pooling
+sources = *fingerprints, corpus.fingerprint, searched, chunks_of, view.pooling
 n = min(len(first.sample), experiment.probe_size)
 reason = f"The server measures {counted(n)} with {counted(len(names), 'model')}"
 if known:
     reason += f", and {counted(known.texts.table.num_rows, 'text')} of the search"
-if isinstance(cut, Pieces):
-    reason += f", and {counted(cut.n_pieces, 'piece')} of texts"
+if isinstance(cut, Chunks):
+    reason += f", and {counted(cut.n_chunks, 'chunk')} of texts"
 key = "compare", *sources, sidebar.measurement_of(experiment)
 measuring: Job[float] = progress.start(
     machine.model, key, comparing.measure_all, plan, stores, weights=first.weights
@@ -124,7 +124,7 @@ chart.show(
     alt=f"{result.question} {result.verdict}",
     height=height,
 )
-st.caption(READING + f" {PIECES}" * isinstance(cut, Pieces))
+st.caption(READING + f" {CHUNKS}" * isinstance(cut, Chunks))
 revisions = [one.weights.revision for one in prepared]
 pinned = [
     f"{name}@{revision}" if revision and "@" not in name else name

@@ -4,9 +4,9 @@ from typing import Final
 
 import streamlit as st
 
+from clsviz.analyses.search import Plan, Rankings, index, key_of, plan, run
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job, Steps
-from clsviz.jobs.search import Plan, Rankings, index, key_of, plan, run
 from clsviz.results.numbers import counted
 from clsviz.results.result import Result
 from clsviz.results.search import Search, fix_table, fix_title, misled, misled_title
@@ -55,7 +55,7 @@ WIDTHS: Final = {
 
 def store(job: Job[bool], planned: Plan, view: Experiment) -> Steps:
     """Measure texts and queries into the store, from where the answer reads them."""
-    stores = machine.chunks, machine.worker
+    stores = machine.measurements, machine.worker
     yield from index(job, planned.searches, planned.weights, view, *stores)
     job.result = True
 
@@ -64,7 +64,7 @@ def answer(job: Job[Result], planned: Plan, view: Experiment, search: Search) ->
     """Rank texts by vectors in the store, and answer."""
     weights, searches = planned.weights, planned.searches
     ranking: Job[Rankings] = Job()
-    stores = machine.chunks, machine.worker, machine.results
+    stores = machine.measurements, machine.worker, machine.results
     yield from run(ranking, searches, weights, view, search.length_power, *stores)
     assert ranking.result is not None  # it has taken its last step
     job.result = search_result(searches, ranking.result, view, search, weights)
@@ -98,10 +98,10 @@ def show_reading(searches: Searches, corpus: str) -> None:
                 on_change=choose_columns,
             )
         texts, queries = (some.table["sentence"] for some in (searches.texts, searches.queries))
-        n = min(cards.N_FIRST, len(searches.right))
+        n = min(cards.N_FIRST, len(searches.relevant))
         pairs = {
             "Query": queries[:n].to_pylist(),
-            "Right text": [texts[int(right[0])].as_py() for right in searches.right[:n]],
+            "Right text": [texts[int(relevant[0])].as_py() for relevant in searches.relevant[:n]],
         }
         cards.show_first(pairs, "The first searches of the file", corpus)
 
@@ -118,7 +118,7 @@ if planning.error and (view.column or titles):
 reason = "The server looks for the model, and makes searches of the corpus."
 planned = progress.require(machine.fetch, planning, "Preparing", reason, HEIGHT)
 weights, searches = planned.weights, planned.searches
-n_texts, n_searches = searches.texts.table.num_rows, len(searches.right)
+n_texts, n_searches = searches.texts.table.num_rows, len(searches.relevant)
 if cards.is_new_file(view.corpus):
     show_reading(searches, view.corpus)
 

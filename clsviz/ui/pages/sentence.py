@@ -111,7 +111,7 @@ with st.container(border=True):
         arrays = typed.measure("second", weights, experiment, [second], "vectors")
         if arrays is not None:
             with layout.showing_errors():
-                other = Vectors.from_chunks([arrays]).of(experiment.pooling, experiment.layer)[0]
+                other = Vectors.from_slices([arrays]).of(experiment.pooling, experiment.layer)[0]
                 similarity = cosine(vector_of(traced, experiment), other)
                 lower = "" if cosines is None else percent(float((cosines < similarity).mean()))
                 rank = f", above the cosine of the first and {lower} of the corpus" * bool(lower)

@@ -10,7 +10,16 @@ from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured, Prepared, measure
 from clsviz.results.numbers import counted
-from clsviz.results.probes import SEEDS, UNCHECKED, Checks, Readings, check, find, findings, read
+from clsviz.results.probes import (
+    PENDING,
+    SEEDS,
+    ControlProbes,
+    ProbeScores,
+    check,
+    find,
+    findings,
+    read,
+)
 from clsviz.results.probes import probes as probes_result
 from clsviz.sources.models import UNTRAINED
 from clsviz.ui import cards, chart, layout, progress, share, sidebar, work
@@ -38,23 +47,23 @@ LABELS = {
 }
 """Columns of the table."""
 
-Numbers = tuple[Readings, Checks]
+Numbers = tuple[ProbeScores, ControlProbes]
 
 
 def fit(job: Job[Numbers], prepared: Prepared, view: Experiment) -> Steps:
     """Fit probes to vectors in the store."""
     part: Job[Measured] = Job()
-    yield from measure(part, prepared, view, "vectors", machine.chunks, machine.worker)
+    yield from measure(part, prepared, view, "vectors", machine.measurements, machine.worker)
     assert part.result is not None  # it has taken its last step
     yield from read(job, part.result, view, machine.results)
 
 
-def read_random(job: Job[list[Readings]], random: Sequence[Prepared], view: Experiment) -> Steps:
+def read_random(job: Job[list[ProbeScores]], random: Sequence[Prepared], view: Experiment) -> Steps:
     """Measure with random weights of every seed, and fit probes."""
-    readings: list[Readings] = []
+    scores: list[ProbeScores] = []
     for prepared in random:
         n = min(len(prepared.sample), view.probe_size)
-        done, total = len(readings) * n, len(random) * n
+        done, total = len(scores) * n, len(random) * n
         job.model = prepared.weights.fingerprint
         stored = find(prepared, view, machine.results)
         if stored is None:
@@ -68,8 +77,8 @@ def read_random(job: Job[list[Readings]], random: Sequence[Prepared], view: Expe
                 yield
             stored = fitting.result
         assert stored is not None  # it has taken its last step
-        readings.append(stored[0])
-    job.result = readings
+        scores.append(stored[0])
+    job.result = scores
 
 
 experiment: Experiment = st.session_state.experiment
@@ -82,7 +91,7 @@ sources = weights.fingerprint, corpus.fingerprint
 with layout.showing_errors(stops=True):
     check(experiment)
     numbers = find(prepared, experiment, machine.results)
-if numbers is None or numbers[1] is UNCHECKED:
+if numbers is None or numbers[1] is PENDING:
     key = "vectors", *sources, sidebar.measurement_of(experiment)
     inputs = prepared, experiment, machine
     queue, what = machine.model, "Measuring"
@@ -111,10 +120,10 @@ preparing: Job[list[Prepared]] = progress.start(
 untrained = progress.wait(preparing) or []
 view = replace(experiment, layer=None, pooling="cls")
 stored = list(filter(None, (find(one, view, machine.results) for one in untrained)))
-random = [readings for readings, _ in stored] if len(stored) == len(SEEDS) else []
+random = [scores for scores, _ in stored] if len(stored) == len(SEEDS) else []
 is_measured = st.session_state.get("random") == (sources, view)
 if not random and untrained and is_measured:
-    reading: Job[list[Readings]] = progress.start(
+    reading: Job[list[ProbeScores]] = progress.start(
         machine.model, ("random", *sources, view), read_random, untrained, view
     )
     random = progress.wait(reading, 0) or []
@@ -125,7 +134,7 @@ cards.show_reading(corpus, experiment)
 layout.head(result)
 names = zip(result.table["layer"], result.table["vector"], strict=True)
 chart.show(
-    work.picture((*sources, experiment, numbers[1] is UNCHECKED, bool(random)), result),
+    work.picture((*sources, experiment, numbers[1] is PENDING, bool(random)), result),
     key="probes",
     alt=f"{result.question} {result.verdict}",
     height=HEIGHT,

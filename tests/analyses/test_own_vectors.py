@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 import clsviz
+from clsviz.analyses import own_vectors
 from clsviz.errors import ClsvizError
-from clsviz.jobs import own_vectors
 
 N = 60
 VECTORS = np.random.RandomState(0).normal(size=(N, 6)).astype(np.float32)

@@ -19,8 +19,8 @@ from clsviz.sources.models import Weights
 from clsviz.sources.searches import Searches, find
 from clsviz.statistics import fixes
 from clsviz.statistics.exposure import Evaluation
-from clsviz.statistics.ranking import Floats32, rank, rank_by_words, right_ranks, unit
-from clsviz.store.chunks import Chunks
+from clsviz.statistics.ranking import Floats32, rank, rank_by_words, relevant_ranks, unit
+from clsviz.store.measurements import Measurements
 from clsviz.store.results import Results
 
 VERSION: Final = 1  # changes when rankings are computed in another way
@@ -44,10 +44,11 @@ class Indexed:
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
-    """What all ways to search find, which is all that an answer takes.
+    """Top-10 rankings of every retriever: all an answer needs.
 
-    n_tokens, truncated: of the texts. names: of ways: bm25, cosine, dot, and each of the last two
-    with a fix, as “dot calibrated”. tens: unsigned (n_ways, n_searches, 10), places of texts.
+    n_tokens, truncated: of the texts. names: of retrievers: bm25, cosine, dot, and each of the last
+    two with a fix, as “dot calibrated”. top_k: unsigned (n_retrievers, n_searches, 10), places of
+    texts.
     ranks, nearest: int32 (2, n_searches), by cosine and dot product: the rank of the best right
     text, from 1, and its place. coefficients: of fixes that were fitted to all searches.
     seconds: that measuring took.
@@ -56,16 +57,16 @@ class Rankings:
     n_tokens: NDArray[np.int32]
     truncated: NDArray[np.bool_]
     names: tuple[str, ...]
-    tens: NDArray[np.unsignedinteger]
+    top_k: NDArray[np.unsignedinteger]
     ranks: NDArray[np.int32]
     nearest: NDArray[np.int32]
     coefficients: Mapping[str, Mapping[str, float]]
     seconds: float
 
     @property
-    def ways(self) -> dict[str, NDArray[np.unsignedinteger]]:
+    def retrievers(self) -> dict[str, NDArray[np.unsignedinteger]]:
         """The ten texts of each search, by the name of the way."""
-        return dict(zip(self.names, self.tens, strict=True))
+        return dict(zip(self.names, self.top_k, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +100,10 @@ def rank_all(searches: Searches, indexed: Indexed, seed: int, power: float | Non
 
     power: of the user's own fix, or None. Raises Undefined where the texts have too few lengths.
     """
-    relevance, n = Evaluation.of(searches.right, indexed.n_tokens).relevance, len(searches.right)
+    qrels, n = Evaluation.of(searches.relevant, indexed.n_tokens).qrels, len(searches.relevant)
     folds = fixes.folds_of(n, seed)
     samples = searches.queries, searches.texts
-    tens = {"bm25": rank_by_words(*(some.table["sentence"].to_pylist() for some in samples))}
+    top_k = {"bm25": rank_by_words(*(some.table["sentence"].to_pylist() for some in samples))}
     coefficients, nearest = {}, []
     # Tokens beyond those that the model reads have no part in a vector.
     limit = indexed.n_tokens[~indexed.truncated].max(initial=0) or indexed.n_tokens.max()
@@ -111,23 +112,23 @@ def rank_all(searches: Searches, indexed: Indexed, seed: int, power: float | Non
     for similarity in ("cosine", "dot"):
         is_cosine = similarity == "cosine"
         queries, texts, *means = map(unit, vectors) if is_cosine else vectors
-        tens[similarity] = rank(queries, texts)
+        top_k[similarity] = rank(queries, texts)
         if means:
-            tens[f"{similarity} mean_pooled"] = rank(*means)
-        trial = fixes.Trial(queries, texts, lengths, relevance, is_cosine, power)
+            top_k[f"{similarity} mean_pooled"] = rank(*means)
+        trial = fixes.Trial(queries, texts, lengths, qrels, is_cosine, power)
         for fix in trial.names:
             try:
-                tens[f"{similarity} {fix}"] = trial.rank(fix, folds)
+                top_k[f"{similarity} {fix}"] = trial.rank(fix, folds)
             except Undefined:  # too few texts to fit it: it is not among the fixes of the answer
                 continue
             fitted = trial.fit(fix, np.ones(n, np.bool_))
             coefficients[f"{similarity} {fix}"] = dict(fitted.coefficients)
-        nearest.append(right_ranks(queries, texts, relevance))
+        nearest.append(relevant_ranks(queries, texts, qrels))
     return Rankings(
         n_tokens=indexed.n_tokens,
         truncated=indexed.truncated,
-        names=tuple(tens),
-        tens=np.stack(list(tens.values())).astype(np.min_scalar_type(relevance.n_texts)),
+        names=tuple(top_k),
+        top_k=np.stack(list(top_k.values())).astype(np.min_scalar_type(qrels.n_texts)),
         ranks=np.stack([ranks for ranks, _ in nearest]),
         nearest=np.stack([places for _, places in nearest]),
         coefficients=coefficients,
@@ -140,14 +141,16 @@ def index(
     searches: Searches,
     weights: Weights,
     experiment: Experiment,
-    chunks: Chunks,
+    measurements: Measurements,
     runner: Runner,
 ) -> Generator[None, None, Indexed]:
     """Measure texts and queries as a part of a job: what is stored is read.
 
     Raises SettingError, with the first texts, where the model lacks the vector.
     """
-    both = [(Prepared(weights, sample), experiment, chunks, runner) for sample in searches.samples]
+    both = [
+        (Prepared(weights, sample), experiment, measurements, runner) for sample in searches.samples
+    ]
     texts, seconds = yield from last_vectors(job, *both[0])
     queries, seconds_of_queries = yield from last_vectors(job, *both[1])
     pooling = experiment.pooling
@@ -162,7 +165,7 @@ def run(
     weights: Weights,
     experiment: Experiment,
     power: float | None,
-    chunks: Chunks,
+    measurements: Measurements,
     runner: Runner,
     store: Results,
 ) -> Steps:
@@ -172,6 +175,6 @@ def run(
     if rankings is not None:
         job.result = replace(rankings, seconds=0.0)
         return
-    indexed = yield from index(job, searches, weights, experiment, chunks, runner)
+    indexed = yield from index(job, searches, weights, experiment, measurements, runner)
     compute = partial(rank_all, searches, indexed, experiment.seed, power)
     job.result = store.get(key, Rankings, compute)

@@ -44,7 +44,7 @@ def search(result: Result) -> Figure:
         labels.append(style.label(line["name"], colour, 4, known[-1] if len(known) else 0.0))
     ys = [np.nanmin(ends) - 0.1, np.nanmax(ends) + 0.1]
     ticks = [share for share in TICKS if ys[0] <= np.log10(share) <= ys[1]]
-    fifths: Trace = {"fixedrange": True, "range": xs, "tickvals": list(range(5))}
+    quintiles: Trace = {"fixedrange": True, "range": xs, "tickvals": list(range(5))}
     texts = [*names[:-1], f"{spans[-1][0]:,}+"]  # narrow enough for a phone
     exposure: Trace = {
         "domain": EXPOSURE,
@@ -57,9 +57,9 @@ def search(result: Result) -> Figure:
     recall: Trace = {"domain": RECALL, "range": [0, 1.05], "tickformat": ".0%", "nticks": 4}
     return style.figure(
         data,
-        xaxis=style.axis(**fifths, ticktext=[""] * 5),
+        xaxis=style.axis(**quintiles, ticktext=[""] * 5),
         xaxis2=style.axis(
-            f"{unit.capitalize()} of the text, by fifths", **fifths, ticktext=texts, anchor="y2"
+            f"{unit.capitalize()} of the text, by fifths", **quintiles, ticktext=texts, anchor="y2"
         ),
         yaxis=style.axis("Exposure (times its share)", **exposure),
         yaxis2=style.axis("Recall", **recall, fixedrange=True),
@@ -73,7 +73,7 @@ def _heights(exposures: ArrayLike) -> NDArray[np.float64]:
     return np.log10(np.maximum(np.asarray(exposures, np.float64), LEAST))
 
 
-def _traces(line: Mapping[str, Any], colour: str, fifths: Sequence[str]) -> list[Trace]:
+def _traces(line: Mapping[str, Any], colour: str, quintiles: Sequence[str]) -> list[Trace]:
     """Intervals as upright lines, exposures, and recalls, with labels for the pointer."""
     name, places = line["name"], np.arange(5)
     ends = np.array([pair or (np.nan, np.nan) for pair in line["intervals"]], np.float64)
@@ -82,11 +82,11 @@ def _traces(line: Mapping[str, Any], colour: str, fifths: Sequence[str]) -> list
     texts = [
         f"{name}, {fifth}: {times(share)} its share"
         + f" ({rounded(low)} to {rounded(high)})" * bool(np.isfinite(low))
-        for fifth, share, (low, high) in zip(fifths, exposures, ends, strict=True)
+        for fifth, share, (low, high) in zip(quintiles, exposures, ends, strict=True)
     ]
     below = [
         f"{name}, {fifth}: recall {percent(recall)}"
-        for fifth, recall in zip(fifths, recalls, strict=True)
+        for fifth, recall in zip(quintiles, recalls, strict=True)
     ]
     look: Trace = {"mode": "lines+markers", "line": {"color": colour, "width": 2}}
     large, small = ({"color": colour, "size": size} for size in (7, 5))

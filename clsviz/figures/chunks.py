@@ -1,4 +1,4 @@
-"""How many sentences find their piece, by its length, for each way to search."""
+"""How many sentences find their chunk, by its length, for each way to search."""
 
 import math
 from typing import Final
@@ -13,8 +13,8 @@ from clsviz.results.result import Result
 TICKS: Final = (5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000)
 
 
-def pieces(result: Result) -> Figure:
-    """The figure of a result of `results.pieces`.
+def chunks(result: Result) -> Figure:
+    """The figure of a result of `results.chunks`.
 
     It draws the table, and of the picture advised, tokens or None; own, the way asked about;
     judged, for each size recall, what cutting adds and its interval; and uncut, recall of texts
@@ -29,12 +29,12 @@ def pieces(result: Result) -> Figure:
         data.append(style.trace("advised", [at, at], ys, line=dots))
         corner: Trace = {"x": at, "y": 0, "xanchor": "left", "yanchor": "bottom", "xshift": 4}
         notes.append(style.note(f"advised: {advised} tokens", style.SUMMARY, **corner))
-    ways = sorted(table["way"].unique(), key=lambda way: way != result.picture["own"])
-    for way, colour in zip(ways, style.COLOURS, strict=False):
+    retrievers = sorted(table["way"].unique(), key=lambda way: way != result.picture["own"])
+    for way, colour in zip(retrievers, style.COLOURS, strict=False):
         rows = table[table["way"] == way]
         x, share = rows["x"].to_numpy(), rows["recall_at_1"].to_numpy()
         texts = [
-            f"{way}, {row.n_pieces:,} pieces of {row.tokens:,.0f} tokens:<br><b>found by "
+            f"{way}, {row.n_chunks:,} chunks of {row.tokens:,.0f} tokens:<br><b>found by "
             f"{percent(row.recall_at_1)} ({percent(row.low)} to {percent(row.high)})</b>"
             for row in rows.itertuples()
         ]
@@ -62,14 +62,14 @@ def pieces(result: Result) -> Figure:
     return style.figure(
         data,
         xaxis=style.axis(
-            "Tokens of a piece (median)",
+            "Tokens of a chunk (median)",
             range=xs,
             fixedrange=True,
             tickvals=list(map(math.log10, ticks)),
             ticktext=list(map(str, ticks)),
         ),
         yaxis=style.axis(
-            "Sentences that find their piece first",
+            "Sentences that find their chunk first",
             range=ys,
             fixedrange=True,
             tickformat=".0%",

@@ -1,16 +1,16 @@
-"""How long may a chunk be?: how many sentences find the piece they are in, by its length."""
+"""How long may a chunk be?: how many sentences find the chunk they are in, by its length."""
 
 from dataclasses import replace
 from typing import Final
 
 import streamlit as st
 
+from clsviz.analyses.chunks import Containment, Plan, key_of, plan, run
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job, Steps
-from clsviz.jobs.pieces import Containment, Plan, key_of, plan, run
-from clsviz.results import pieces
+from clsviz.results import chunks
+from clsviz.results.chunks import ChunkTestSettings
 from clsviz.results.numbers import counted
-from clsviz.results.pieces import Cut
 from clsviz.results.result import Result
 from clsviz.ui import cards, chart, layout, progress, share, sidebar, work
 from clsviz.ui.server import server
@@ -18,20 +18,20 @@ from clsviz.ui.server import server
 HEIGHT = 480
 
 READING = (
-    "Each text is cut into pieces of so many sentences, and sentences search for the piece that "
+    "Each text is cut into chunks of so many sentences, and sentences search for the chunk that "
     "contains them: the lines are the shares that come first, with bands of 95%."
 )
 
 JUDGED: Final = (
     "Right texts: the share of those right for a title that are among the first ten, by their best "
-    "piece; dotted, by texts that are not cut."
+    "chunk; dotted, by texts that are not cut."
 )
 
 LABELS: Final = {
     "way": "Search by",
     "sentences": "Sentences",
     "tokens": "Tokens (median)",
-    "n_pieces": "Pieces",
+    "n_chunks": "Chunks",
     "n_truncated": "Truncated",
     "recall_at_1": "Found first",
     "recall_at_10": "Among ten",
@@ -49,34 +49,34 @@ SHARES: Final = {
 }
 
 
-def answer(job: Job[Result], planned: Plan, view: Experiment, settings: Cut) -> Steps:
-    """Search the pieces, and answer."""
+def answer(job: Job[Result], planned: Plan, view: Experiment, settings: ChunkTestSettings) -> Steps:
+    """Search the chunks, and answer."""
     part: Job[Containment] = Job()
-    stores = machine.chunks, machine.worker, machine.results
+    stores = machine.measurements, machine.worker, machine.results
     for _ in run(part, planned, view, settings.similarity, *stores):
         job.show(part.done, part.total, part.unit)
         yield
     assert part.result is not None  # it has taken its last step
-    job.result = pieces.result(planned, part.result, view, settings)
+    job.result = chunks.result(planned, part.result, view, settings)
 
 
 machine = server()
 searching = sidebar.search()
-view = replace(searching, sample_size=pieces.DEFAULT_SENTENCES)
+view = replace(searching, sample_size=chunks.DEFAULT_SENTENCES)
 titles = st.session_state.get("search_titles") or ""
-settings = Cut(titles, similarity=st.session_state.similarity or "cosine")
+settings = ChunkTestSettings(titles, similarity=st.session_state.similarity or "cosine")
 inputs = view, machine.root, titles, None, None, searching.sample_size
-planning: Job[Plan] = progress.start(machine.fetch, ("pieces", *inputs), plan, *inputs)
-reason = "The server looks for the model, and cuts the corpus into pieces."
+planning: Job[Plan] = progress.start(machine.fetch, ("chunks", *inputs), plan, *inputs)
+reason = "The server looks for the model, and cuts the corpus into chunks."
 planned = progress.require(machine.fetch, planning, "Preparing", reason, HEIGHT)
-weights, cut, judged = planned.weights, planned.pieces, planned.searches
-key = "pieces", *key_of(planned, view, settings.similarity), view, settings
+weights, cut, judged = planned.weights, planned.chunks, planned.searches
+key = "chunks", *key_of(planned, view, settings.similarity), view, settings
 answering: Job[Result] = progress.start(
     machine.model, key, answer, planned, view, settings, weights=weights
 )
 progress.wait(answering, progress.ANSWER_SECONDS)
-reason = f"The server loads {weights.label}, and measures {counted(cut.n_pieces, 'piece')} of "
-reason += f"{len(cut.sizes)} sizes{work.cost(weights, cut.n_pieces, view)}"
+reason = f"The server loads {weights.label}, and measures {counted(cut.n_chunks, 'chunk')} of "
+reason += f"{len(cut.sizes)} sizes{work.cost(weights, cut.n_chunks, view)}"
 if judged:
     reason += f"; then {counted(judged.texts.table.num_rows, 'text')}, as often cut"
 result = progress.require(machine.model, answering, "Measuring", f"{reason}.", HEIGHT)
@@ -84,7 +84,7 @@ result = progress.require(machine.model, answering, "Measuring", f"{reason}.", H
 layout.head(result)
 chart.show(
     work.picture(key, result),
-    key="pieces",
+    key="chunks",
     alt=f"{result.question} {result.verdict}",
     height=HEIGHT,
 )

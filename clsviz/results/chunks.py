@@ -1,4 +1,4 @@
-"""How long may a chunk be?: sentences that find their piece, by its length."""
+"""How long may a chunk be?: sentences that find their chunk, by its length."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
+from clsviz.analyses.chunks import WAYS, Containment, Plan, key_of
 from clsviz.errors import SettingError, quote
 from clsviz.experiment import Experiment
-from clsviz.jobs.pieces import WAYS, Containment, Plan, key_of
 from clsviz.results import origin, provenance
 from clsviz.results.numbers import counted, percent, points
 from clsviz.results.result import Fact, Result, first
 from clsviz.results.search import BY, FIXED, Similarity, check_values, pipeline_caveats
+from clsviz.sources.chunks import SIZES, Chunks
 from clsviz.sources.models import Weights
-from clsviz.sources.pieces import SIZES, Pieces
 from clsviz.statistics.containment import N_EQUAL, Recall, interval_of_mean, position_effect
 from clsviz.statistics.intervals import Interval
 
@@ -27,52 +27,52 @@ QUESTION: Final = "How long may a chunk be?"
 DEFAULT_SENTENCES: Final = 2400
 
 MOST_SENTENCES: Final = 20_000
-"""Each is measured at every size of a piece."""
+"""Each is measured at every size of a chunk."""
 
 KEPT: Final = 0.75
-"""Share of the sentences that pieces keep findable, at least, up to the advised length."""
+"""Share of the sentences that chunks keep findable, at least, up to the advised length."""
 
 ALL: Final = 0.95
-"""Share above which the length of a piece makes no difference to care for."""
+"""Share above which the length of a chunk makes no difference to care for."""
 
 NEAREST: Final = 1.5
 """Times that the tokens of a pipeline may differ from those of the nearest measured size."""
 
-RANGES: Final = {"piece_tokens": (1, 100_000), "max_tokens_lost": (0, 1)}
+RANGES: Final = {"chunk_tokens": (1, 100_000), "max_lost": (0, 1)}
 
-EASY: Final = "An exact sentence is the easiest query, above all for a piece that is nothing else"
+EASY: Final = "An exact sentence is the easiest query, above all for a chunk that is nothing else"
 
 THIRDS: Final = ("first_third", "middle_third", "last_third")
 
 
 @dataclass(frozen=True)
-class Cut:
+class ChunkTestSettings:
     """The settings of a chunk test besides those of the experiment.
 
     titles, searches: as in `searches.find`: judged searches for whole texts.
-    piece_tokens, max_tokens_lost: tokens of the pieces of a pipeline, and the largest share of
+    chunk_tokens, max_lost: tokens of the chunks of a pipeline, and the largest share of
     their sentences that may be lost. Raises SettingError where a value cannot be used.
     """
 
     titles: str = ""
     searches: Path | None = None
     similarity: Similarity = "cosine"
-    piece_tokens: int | None = None
-    max_tokens_lost: float | None = None
+    chunk_tokens: int | None = None
+    max_lost: float | None = None
 
     def __post_init__(self) -> None:
         check_values(self.similarity, asdict(self), RANGES)
-        if (self.piece_tokens is None) != (self.max_tokens_lost is None):
-            reason = "Only one of piece_tokens and max_tokens_lost is given."
+        if (self.chunk_tokens is None) != (self.max_lost is None):
+            reason = "Only one of chunk_tokens and max_lost is given."
             raise SettingError(reason, "Give both.")
 
 
 def check(experiment: Experiment) -> None:
-    """Raise SettingError where a setting of a view is set that pieces do not have."""
+    """Raise SettingError where a setting of a view is set that chunks do not have."""
     for name in (*FIXED, "segmentation"):
         value = getattr(experiment, name)
         if value != getattr(Experiment, name):
-            reason = f"{name} is {quote(value)}; pieces have sentences and exact last vectors."
+            reason = f"{name} is {quote(value)}; chunks have sentences and exact last vectors."
             raise SettingError(reason, f"Leave {name} out.")
     size = experiment.sample_size
     if size == "all" or size > MOST_SENTENCES:
@@ -82,7 +82,7 @@ def check(experiment: Experiment) -> None:
 
 @dataclass(frozen=True)
 class Gain:
-    """Recall among ten of judged searches by pieces of a size, less that by whole texts."""
+    """Recall among ten of judged searches by chunks of a size, less that by whole texts."""
 
     recall: float
     difference: float
@@ -106,21 +106,21 @@ class Answer:
     @classmethod
     def of(cls, measured: Containment, similarity: Similarity, seed: int) -> Self:
         """From ranks; the seed repeats the draws of intervals."""
-        sizes = measured.positions, measured.sizes, measured.n_pieces
+        sizes = measured.positions, measured.sizes, measured.n_chunks
         recalls = {
             way: [Recall.of(*columns, seed) for columns in zip(ranks, *sizes, strict=True)]
             for way, ranks in zip(WAYS, measured.ranks, strict=True)
         }
         if not len(measured.recalls):
             return cls(measured, similarity, recalls)
-        *pieces, uncut = measured.recalls
+        *chunks, uncut = measured.recalls
         gains = (
             Gain(
                 float(recall.mean()),
                 float((recall - uncut).mean()),
-                interval_of_mean(recall - uncut, seed, n_tested=len(pieces)),
+                interval_of_mean(recall - uncut, seed, n_tested=len(chunks)),
             )
-            for recall in pieces
+            for recall in chunks
         )
         return cls(measured, similarity, recalls, tuple(gains), float(uncut.mean()))
 
@@ -131,18 +131,20 @@ class Answer:
 
     @property
     def tokens(self) -> list[int]:
-        """Tokens of a piece of each size, the median."""
+        """Tokens of a chunk of each size, the median."""
         return list(map(round, self.measured.tokens))
 
     @property
     def best(self) -> Gain:
-        """The gain of the size whose pieces have the largest recall of judged searches."""
+        """The gain of the size whose chunks have the largest recall of judged searches."""
         return max(self.gains, key=lambda gain: gain.recall)
 
 
-def result(plan: Plan, measured: Containment, experiment: Experiment, settings: Cut) -> Result:
-    """The answer for the pieces of a view."""
-    weights, cut, searches = plan.weights, plan.pieces, plan.searches
+def result(
+    plan: Plan, measured: Containment, experiment: Experiment, settings: ChunkTestSettings
+) -> Result:
+    """The answer for the chunks of a view."""
+    weights, cut, searches = plan.weights, plan.chunks, plan.searches
     answer = Answer.of(measured, settings.similarity, experiment.seed)
     place, verdict, advice = (
         _judged(answer) if answer.gains else _contained(answer, experiment.seed)
@@ -153,7 +155,7 @@ def result(plan: Plan, measured: Containment, experiment: Experiment, settings: 
     own = _caveats(cut, answer, excess, settings, weights, experiment.seed)
     shipped = origin(key_of(plan, experiment, settings.similarity))
     return Result(
-        kind="pieces",
+        kind="chunks",
         question=QUESTION,
         verdict=verdict,
         advice=advice,
@@ -179,34 +181,34 @@ def result(plan: Plan, measured: Containment, experiment: Experiment, settings: 
 
 
 def advised_of(recalls: Sequence[Recall]) -> int:
-    """The place of the longest pieces that keep three in four sentences; −1 where none do."""
+    """The place of the longest chunks that keep three in four sentences; −1 where none do."""
     return max((n for n, one in enumerate(recalls) if one.recall_at_1 >= KEPT), default=-1)
 
 
 def _contained(answer: Answer, seed: int) -> tuple[int | None, str, str]:
-    """The place of the advised size, verdict and advice, by sentences that find their piece."""
+    """The place of the advised size, verdict and advice, by sentences that find their chunk."""
     own, cosine, tokens = answer.own, answer.recalls["cosine"], answer.tokens
     place, by_cosine, last = advised_of(own), advised_of(cosine), len(own) - 1
     shares = [percent(one.recall_at_1) for one in own]
     if all(one.interval[0] >= ALL for one in own):
         verdict = f"Any length up to {tokens[last]} tokens: {shares[last]} of sentences find their"
-        return place, f"{verdict} piece.", "Cut as suits your texts."
+        return place, f"{verdict} chunk.", "Cut as suits your texts."
     at = place if place >= 0 else max(range(len(own)), key=lambda n: own[n].recall_at_1)
     findable = f"keep a sentence findable in {shares[at]} of searches"
     if place < 0:
-        verdict = f"No length that was tried: at best, pieces of {tokens[at]} tokens {findable}."
+        verdict = f"No length that was tried: at best, chunks of {tokens[at]} tokens {findable}."
         advice = "Choose another similarity, vector or model."
     elif place == last:
-        verdict = f"Pieces of {tokens[at]} tokens, the longest tried, {findable}."
+        verdict = f"Chunks of {tokens[at]} tokens, the longest tried, {findable}."
         advice = f"Cut at up to {tokens[at]} tokens."
     else:
-        verdict = f"Pieces of {tokens[at]} tokens {findable}; of {tokens[last]}, in {shares[last]}."
-        advice = f"Cut at about {tokens[at]} tokens: longer pieces lose over a quarter of theirs."
+        verdict = f"Chunks of {tokens[at]} tokens {findable}; of {tokens[last]}, in {shares[last]}."
+        advice = f"Cut at about {tokens[at]} tokens: longer chunks lose over a quarter of theirs."
     is_first = answer.measured.ranks[:, by_cosine] == 1
     by = is_first[0].astype(float) - is_first[WAYS.index(answer.similarity)]
     if place < by_cosine and interval_of_mean(by, seed)[0] > 0:
         share = percent(cosine[by_cosine].recall_at_1)
-        advice = f"Normalise your vectors: by cosine, pieces of {tokens[by_cosine]} tokens keep "
+        advice = f"Normalise your vectors: by cosine, chunks of {tokens[by_cosine]} tokens keep "
         advice += f"{share} of their sentences."
     return (place if place >= 0 else None), verdict, advice
 
@@ -216,8 +218,8 @@ def _judged(answer: Answer) -> tuple[int | None, str, str]:
     best, uncut, leave = answer.best, percent(answer.uncut), "Leave texts whole."
     place, recall = answer.gains.index(best), percent(best.recall)
     if best.interval[0] > 0:
-        pieces = f"pieces of {counted(answer.measured.sizes[place])}"
-        verdict = f"Cutting into {pieces} raises recall from {uncut} to {recall}."
+        chunks = f"chunks of {counted(answer.measured.sizes[place])}"
+        verdict = f"Cutting into {chunks} raises recall from {uncut} to {recall}."
         return place, verdict, f"Cut at about {answer.tokens[place]} tokens."
     if all(gain.interval[1] < 0 for gain in answer.gains):
         return None, f"Cutting lowers recall from {uncut} to {recall} or less.", leave
@@ -229,7 +231,7 @@ def _facts(answer: Answer, place: int | None) -> tuple[Fact, ...]:
     last, words, judged = len(own) - 1, answer.recalls["bm25"][-1].recall_at_1, list[Fact]()
     if answer.gains:
         best = answer.best
-        by = f"by pieces of {tokens[answer.gains.index(best)]} tokens"
+        by = f"by chunks of {tokens[answer.gains.index(best)]} tokens"
         judged = [
             Fact("whole_recall_at_10", "recall of whole texts", answer.uncut, None, "percent"),
             Fact("best_gain", by, best.difference, best.interval, "points"),
@@ -237,7 +239,7 @@ def _facts(answer: Answer, place: int | None) -> tuple[Fact, ...]:
         ]
     facts = []
     for key, at in (("recall_at_advised", place), ("recall_at_longest", last)):
-        label = f"found in pieces of {tokens[at or 0]} tokens"
+        label = f"found in chunks of {tokens[at or 0]} tokens"
         value, interval = (None, None) if at is None else (own[at].recall_at_1, own[at].interval)
         is_quiet = key == "recall_at_advised" and at in (None, last)
         facts.append(Fact(key, label, value, interval, "percent", is_quiet))
@@ -254,8 +256,8 @@ def _facts(answer: Answer, place: int | None) -> tuple[Fact, ...]:
 
 def _sizes(measured: Containment, recalls: Sequence[Recall]) -> list[dict[str, Any]]:
     """Entries of JSON for each size."""
-    names = ("sentences", "tokens", "n_pieces", "n_truncated")
-    columns = measured.sizes, measured.tokens, measured.n_pieces, measured.n_truncated
+    names = ("sentences", "tokens", "n_chunks", "n_truncated")
+    columns = measured.sizes, measured.tokens, measured.n_chunks, measured.n_truncated
     return [
         {**dict(zip(names, values, strict=True)), **asdict(recall)}
         for *values, recall in zip(*columns, recalls, strict=True)
@@ -280,37 +282,39 @@ def _table(sizes: Mapping[str, Sequence[Mapping[str, Any]]]) -> "pd.DataFrame":
 
 
 def _whole(answer: Answer) -> dict[str, Any] | None:
-    """Recall of judged searches by whole texts, and by pieces of each size."""
+    """Recall of judged searches by whole texts, and by chunks of each size."""
     if not answer.gains:
         return None
-    pieces = [
+    chunks = [
         {"sentences": size, "recall_at_10": gain.recall, **asdict(gain)}
         for size, gain in zip(answer.measured.sizes, answer.gains, strict=True)
     ]
     truncated = answer.measured.truncated
-    return {"recall_at_10": answer.uncut, "truncated_share": truncated, "pieces": pieces}
+    return {"recall_at_10": answer.uncut, "truncated_share": truncated, "chunks": chunks}
 
 
-def _excess(own: Sequence[Recall], measured: Containment, settings: Cut) -> dict[str, Any]:
-    """The size nearest to the pieces of a pipeline, if they surely lose more than they may."""
-    if settings.piece_tokens is None or settings.max_tokens_lost is None:
+def _excess(
+    own: Sequence[Recall], measured: Containment, settings: ChunkTestSettings
+) -> dict[str, Any]:
+    """The size nearest to the chunks of a pipeline, if they surely lose more than they may."""
+    if settings.chunk_tokens is None or settings.max_lost is None:
         return {}
-    far = np.abs(np.log(np.maximum(measured.tokens, 1) / np.float64(settings.piece_tokens)))
+    far = np.abs(np.log(np.maximum(measured.tokens, 1) / np.float64(settings.chunk_tokens)))
     place = int(far.argmin())
     name = f"{measured.tokens[place]:,.0f} tokens"
     if far[place] > np.log(NEAREST):
-        reason = f"No size of pieces has about {settings.piece_tokens:,} tokens: the nearest is"
+        reason = f"No size of chunks has about {settings.chunk_tokens:,} tokens: the nearest is"
         raise SettingError(f"{reason} {name}.", "Give a number nearer to it.")
     low, high = own[place].interval
-    least = 1 - settings.max_tokens_lost
+    least = 1 - settings.max_lost
     return {"exceeded": [name] * (high < least), "undecided": [name] * (low < least <= high)}
 
 
 def _caveats(
-    cut: Pieces,
+    cut: Chunks,
     answer: Answer,
     excess: Mapping[str, list[str]],
-    settings: Cut,
+    settings: ChunkTestSettings,
     weights: Weights,
     seed: int,
 ) -> list[str]:
@@ -318,26 +322,26 @@ def _caveats(
     measured, ranks = answer.measured, answer.measured.ranks[WAYS.index(answer.similarity)]
     effect, (low, high) = position_effect(ranks, measured.positions, measured.sizes, seed)
     rare, often = ("beginning", "end")[:: 1 if effect > 0 else -1]
-    n_truncated, n_few = sum(measured.n_truncated), measured.n_pieces[-1]
+    n_truncated, n_few = sum(measured.n_truncated), measured.n_chunks[-1]
     fate = first(
         (len(cut.sizes) > len(measured.sizes), "left out: the model reads too few as a whole"),
         (len(cut.sizes) < len(SIZES), "not tried: too few texts are so long"),
         (True, "not tried"),
     )
-    lost = f"lose over {percent(settings.max_tokens_lost or 0)} of their sentences"
+    lost = f"lose over {percent(settings.max_lost or 0)} of their sentences"
     beyond, undecided = (", ".join(excess.get(key, [])) for key in ("exceeded", "undecided"))
     truncated = f"only the beginning of {percent(measured.truncated)} of the whole texts"
     cases = {
         f"{EASY}: real ones are found less often.": True,
-        f"Sentences at the {rare} of a piece are found less often than those at the {often}, by "
+        f"Sentences at the {rare} of a chunk are found less often than those at the {often}, by "
         f"about {points(abs(effect))}.": low > 0 or high < 0,
-        f"Pieces of over {counted(measured.sizes[-1])} are {fate}.": True,
-        f"Pieces that the model reads in part, left out: {n_truncated:,}.": n_truncated,
+        f"Chunks of over {counted(measured.sizes[-1])} are {fate}.": True,
+        f"Chunks that the model reads in part, left out: {n_truncated:,}.": n_truncated,
         f"Searches for them, left out at every size: {measured.n_left_out:,}.": measured.n_left_out,
-        f"Fewer pieces compete as they grow longer: {n_few:,} at last.": n_few < N_EQUAL,
+        f"Fewer chunks compete as they grow longer: {n_few:,} at last.": n_few < N_EQUAL,
         f"The model reads {truncated}.": answer.gains and measured.truncated,
         **pipeline_caveats(weights, answer.similarity),
-        f"Pieces of {beyond} {lost}.": beyond,
-        f"Too few searches to tell if pieces of {undecided} {lost}.": undecided,
+        f"Chunks of {beyond} {lost}.": beyond,
+        f"Too few searches to tell if chunks of {undecided} {lost}.": undecided,
     }
     return [text for text, holds in cases.items() if holds]

@@ -6,7 +6,7 @@ import pytest
 
 from clsviz.errors import Undefined
 from clsviz.experiment import Experiment
-from clsviz.sources import pieces
+from clsviz.sources import chunks
 
 NUMBERS = ("one", "two", "three", "four", "five", "six", "ten", "red", "big", "old", "new", "shy")
 
@@ -24,7 +24,7 @@ def memory(**settings: object) -> Experiment:
 
 def test_pieces_never_cross_texts_and_sentences_know_theirs(tmp_path: Path) -> None:
     texts = [" ".join(map(sentence, range(start, start + 8))) for start in range(0, 320, 8)]
-    cut = pieces.find(memory(), tmp_path, texts)
+    cut = chunks.find(memory(), tmp_path, texts)
     assert cut.sizes == (1, 2, 3, 5, 8)
     for place, size in enumerate(cut.sizes):
         words = cut.cut[place].table["sentence"].to_pylist()
@@ -32,9 +32,9 @@ def test_pieces_never_cross_texts_and_sentences_know_theirs(tmp_path: Path) -> N
             " ".join(some[at : at + size]) for some in map(split, texts) for at in range(0, 8, size)
         ]
         assert words == expected
-        for query, right in zip(cut.queries, cut.right(place), strict=True):
-            assert right.tolist() == [
-                n for n, piece in enumerate(words) if sentence(query) in piece
+        for query, relevant in zip(cut.queries, cut.relevant(place), strict=True):
+            assert relevant.tolist() == [
+                n for n, chunk in enumerate(words) if sentence(query) in chunk
             ]
 
 
@@ -45,19 +45,19 @@ def split(text: str) -> list[str]:
 def test_a_text_file_is_one_text_whose_beginning_is_taken(tmp_path: Path) -> None:
     path = tmp_path / "book.txt"
     path.write_text("\n\n".join(map(sentence, range(400))))
-    cut = pieces.find(Experiment(corpus=str(path), sample_size=150), tmp_path)
+    cut = chunks.find(Experiment(corpus=str(path), sample_size=150), tmp_path)
     assert cut.cut[0].table["sentence"].to_pylist() == [sentence(n) for n in range(150)]
     assert max(cut.sizes) == 30
-    assert "150 of 400 sentences are cut into pieces: the first ones." in cut.caveats
+    assert "150 of 400 sentences are cut into chunks: the first ones." in cut.caveats
 
 
 def test_near_duplicates_are_right_too_and_search_once(tmp_path: Path) -> None:
     some = list(map(sentence, range(120)))
     texts = [" ".join(some[at : at + 4]) for at in range(0, 120, 4)] * 2
-    cut = pieces.find(memory(), tmp_path, pd.Series(texts))
+    cut = chunks.find(memory(), tmp_path, pd.Series(texts))
     assert len(cut.queries) == 120
     assert cut.caveats == ("120 of 240 sentences search: different ones of at least 6 words.",)
-    assert all(len(right) == 2 for place in range(3) for right in cut.right(place))
+    assert all(len(relevant) == 2 for place in range(3) for relevant in cut.relevant(place))
 
 
 @pytest.mark.parametrize(("size", "least", "n"), [(600, 12, 600), (1700, 2, 1684)])
@@ -66,8 +66,8 @@ def test_short_texts_give_way_to_long_ones_where_these_suffice(
 ) -> None:
     long = [" ".join(map(sentence, range(at, at + 12))) for at in range(0, 1404, 12)]
     short = [" ".join(map(sentence, range(at, at + 2))) for at in range(1420, 1700, 2)]
-    cut = pieces.find(memory(sample_size=size), tmp_path, [*long, *short, sentence(1701)])
-    assert f"{n:,} of 1,685 sentences are cut into pieces: of " in cut.caveats[0]
+    cut = chunks.find(memory(sample_size=size), tmp_path, [*long, *short, sentence(1701)])
+    assert f"{n:,} of 1,685 sentences are cut into chunks: of " in cut.caveats[0]
     assert cut.caveats[0].endswith(f" texts, none of under {least} sentences.")
 
 
@@ -75,7 +75,7 @@ def test_letters_are_the_words_of_chinese(tmp_path: Path) -> None:
     draw = np.random.RandomState(0).randint(0x4E00, 0x5E00, (150, 9))
     short, long = ("".join(map(chr, row)) for row in (draw[0, :5], draw[:, :5].ravel()[:6]))
     text = "。".join(["".join(map(chr, row)) for row in draw] + [short, long, ""])
-    cut = pieces.find(memory(), tmp_path, [text])
+    cut = chunks.find(memory(), tmp_path, [text])
     assert cut.queries.tolist() == [*range(150), 151]
 
 
@@ -91,4 +91,4 @@ def test_texts_with_too_few_searches_cannot_tell(
     texts: list[str], size: int, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(Undefined, match=message):
-        pieces.find(memory(sample_size=size), tmp_path, texts)
+        chunks.find(memory(sample_size=size), tmp_path, texts)

@@ -1,4 +1,4 @@
-"""Texts cut into pieces of several sizes, and sentences that search for the piece they are in."""
+"""Texts cut into chunks of several sizes, and sentences that search for the chunk they are in."""
 
 import re
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ from clsviz.sources.near_duplicates import near_duplicates
 from clsviz.sources.sampling import Sample
 
 SIZES: Final = (1, 2, 3, 5, 8, 12, 20, 30)
-"""Sentences of a piece."""
+"""Sentences of a chunk."""
 
 LEAST_FULL: Final = 0.5
-"""Share of the sentences that stand in a full piece, at least, where a size is tried."""
+"""Share of the sentences that stand in a full chunk, at least, where a size is tried."""
 
 LEAST_WORDS: Final = 6
 """Words of a sentence that searches: shorter ones are said in many texts."""
@@ -45,12 +45,12 @@ LEAST_SENTENCES: Final = (12, 8, 5, 2)
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
-    """Texts cut into pieces of several sizes, and the sentences that search for theirs.
+class Chunks:
+    """Texts cut into chunks of several sizes, and the sentences that search for theirs.
 
-    sizes: sentences of a piece; the first is 1. cut: the pieces of each size, in order.
-    owners: intp (n_sizes, n_sentences), the piece that each sentence is in. positions: float64
-    (n_sizes, n_sentences), the place of its middle in the piece, from 0 to 1. clusters: intp
+    sizes: sentences of a chunk; the first is 1. cut: the chunks of each size, in order.
+    owners: intp (n_sizes, n_sentences), the chunk that each sentence is in. positions: float64
+    (n_sizes, n_sentences), the place of its middle in the chunk, from 0 to 1. clusters: intp
     (n_sentences,), of near-duplicates. queries: intp (n_searches,), the sentences that search, none
     of them near to another. caveats: sentences.
     """
@@ -66,20 +66,20 @@ class Pieces:
 
     @property
     def fingerprint(self) -> str:
-        """Of the pieces and of what searches."""
+        """Of the chunks and of what searches."""
         return copies.digest([corpus.fingerprint for corpus in self.cut], self.queries.tolist())
 
     @property
-    def n_pieces(self) -> int:
-        """Pieces of all sizes."""
+    def n_chunks(self) -> int:
+        """Chunks of all sizes."""
         return sum(corpus.table.num_rows for corpus in self.cut)
 
     def sample(self, place: int) -> Sample:
-        """All pieces of a size."""
+        """All chunks of a size."""
         return Sample(self.cut[place], 0, np.arange(self.cut[place].table.num_rows))
 
-    def right(self, place: int) -> list[NDArray[np.intp]]:
-        """For each search, the pieces of a size with its sentence or a near-duplicate of it."""
+    def relevant(self, place: int) -> list[NDArray[np.intp]]:
+        """For each search, the chunks of a size with its sentence or a near-duplicate of it."""
         order = np.argsort(self.clusters, kind="stable")
         members = np.split(order, np.flatnonzero(np.diff(self.clusters[order])) + 1)
         owners = self.owners[place]
@@ -88,8 +88,8 @@ class Pieces:
 
 def find(
     experiment: Experiment, root: Path, texts: Any = None, progress: Progress = silent
-) -> Pieces:
-    """The pieces of a corpus: a text file is one text, each row of a table is one.
+) -> Chunks:
+    """The chunks of a corpus: a text file is one text, each row of a table is one.
 
     texts: in memory, in the place of the corpus. Of `sample_size` sentences, those of a text file
     are its first, and those of a table are of texts that the seed draws.
@@ -116,7 +116,7 @@ def find(
     if n < n_all:
         where = f"of {len(chosen):,} of {len(rows):,} texts, none of under {least} sentences"
         where = "the first ones" if is_one_text else where
-        caveats.append(f"{n:,} of {n_all:,} sentences are cut into pieces: {where}.")
+        caveats.append(f"{n:,} of {n_all:,} sentences are cut into chunks: {where}.")
     clusters = near_duplicates(list(chain.from_iterable(chosen)))
     queries = _queries(chosen, clusters, experiment.seed)
     which = f"different ones of at least {LEAST_WORDS} words"
@@ -131,17 +131,17 @@ def find(
     sizes, cut, owners, positions = [], [], [], []
     for size in SIZES:
         starts = [(document, at) for document in chosen for at in range(0, len(document), size)]
-        pieces = [document[at : at + size] for document, at in starts]
-        lengths = np.array(list(map(len, pieces)))
+        chunks = [document[at : at + size] for document, at in starts]
+        lengths = np.array(list(map(len, chunks)))
         if size > 1 and lengths[lengths == size].sum() < LEAST_FULL * n:
             break
         sizes.append(size)
-        cut.append(searches.corpus_of(corpus, f"pieces of {size}", list(map(" ".join, pieces))))
-        owners.append(np.repeat(np.arange(len(pieces)), lengths))
+        cut.append(searches.corpus_of(corpus, f"chunks of {size}", list(map(" ".join, chunks))))
+        owners.append(np.repeat(np.arange(len(chunks)), lengths))
         within = np.concatenate([np.arange(length) for length in lengths])
         positions.append((within + 0.5) / np.repeat(lengths, lengths))
     arrays = np.stack(owners), np.stack(positions), clusters, queries
-    return Pieces(corpus, tuple(sizes), tuple(cut), *arrays, tuple(caveats))
+    return Chunks(corpus, tuple(sizes), tuple(cut), *arrays, tuple(caveats))
 
 
 def _choose(documents: Sequence[list[str]], experiment: Experiment) -> tuple[list[list[str]], int]:

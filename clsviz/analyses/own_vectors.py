@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from clsviz.analyses.search import Indexed
 from clsviz.errors import CorpusError, quote
 from clsviz.experiment import Experiment
-from clsviz.jobs.search import Indexed
 from clsviz.sources import corpora, searches, text_files
 from clsviz.sources.corpora import Corpus
 from clsviz.sources.searches import Searches, fold, id_of

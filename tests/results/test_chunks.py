@@ -8,32 +8,32 @@ from conftest import WORDS
 from scipy.special import ndtr
 
 import clsviz
+from clsviz.analyses.chunks import Containment, Index, Plan, contain
 from clsviz.errors import ClsvizError, Undefined
 from clsviz.experiment import Experiment
-from clsviz.jobs.pieces import Containment, Index, Plan, contain
-from clsviz.results.pieces import Answer
-from clsviz.results.pieces import Cut as Settings
-from clsviz.results.pieces import result as pieces_result
+from clsviz.results.chunks import Answer
+from clsviz.results.chunks import ChunkTestSettings as Settings
+from clsviz.results.chunks import result as pieces_result
 from clsviz.results.result import Result
-from clsviz.sources import pieces
+from clsviz.sources import chunks
+from clsviz.sources.chunks import Chunks
 from clsviz.sources.models import Weights
-from clsviz.sources.pieces import Pieces
 from clsviz.statistics.containment import position_effect
 
 WIDTH = 24
 
 
 @pytest.fixture(scope="module")
-def cut(tmp_path_factory: pytest.TempPathFactory) -> Pieces:
+def cut(tmp_path_factory: pytest.TempPathFactory) -> Chunks:
     """A text of 1,200 sentences without words in common but a few."""
     words = np.random.RandomState(0).randint(10_000, size=(1200, 7))
     text = " ".join(f"Word{' '.join(f'w{word}' for word in row)}." for row in words)
     experiment = Experiment(corpus="memory", sample_size=1200)
-    return pieces.find(experiment, tmp_path_factory.mktemp("store"), [text])
+    return chunks.find(experiment, tmp_path_factory.mktemp("store"), [text])
 
 
-def made_up(cut: Pieces, falling: float, seed: int) -> list[Index]:
-    """Pieces as sums of random vectors, those at the end with less weight."""
+def made_up(cut: Chunks, falling: float, seed: int) -> list[Index]:
+    """Chunks as sums of random vectors, those at the end with less weight."""
     sentences = np.random.RandomState(seed).normal(size=(1200, WIDTH))
     indices = []
     for owners, positions in zip(cut.owners, cut.positions, strict=True):
@@ -45,32 +45,32 @@ def made_up(cut: Pieces, falling: float, seed: int) -> list[Index]:
     return indices
 
 
-def test_recall_of_sums_of_random_vectors_is_that_of_theory(cut: Pieces) -> None:
+def test_recall_of_sums_of_random_vectors_is_that_of_theory(cut: Chunks) -> None:
     measured = [contain(cut, made_up(cut, 0, seed)) for seed in range(4)]
     recalls = [[recall.recall_at_1 for recall in Answer.of(one, "dot", 0).own] for one in measured]
     random = np.random.RandomState(0)
     lengths, noise = np.sqrt(random.chisquare(WIDTH, 20_000)), random.normal(size=20_000)
     for place, size in enumerate(cut.sizes):
-        # The product with the own piece has the mean |q|² and the variance |q|² (size − 1), with
+        # The product with the own chunk has the mean |q|² and the variance |q|² (size − 1), with
         # another one 0 and |q|² size.
         own = (lengths + noise * np.sqrt(size - 1)) / np.sqrt(size)
         expected = (ndtr(own) ** (1200 / size - 1)).mean()
         assert np.mean(recalls, axis=0)[place] == pytest.approx(expected, abs=0.04)
 
 
-def test_the_position_matters_where_weights_fall(cut: Pieces) -> None:
+def test_the_position_matters_where_weights_fall(cut: Chunks) -> None:
     for falling, is_sure in ((0.0, False), (0.9, True)):
         one = contain(cut, made_up(cut, falling, 1))
         effect, (_, high) = position_effect(one.ranks[0], one.positions, one.sizes, 0)
         assert (high < 0) == is_sure, effect
 
 
-def test_truncated_pieces_and_their_searches_are_left_out_and_counted(cut: Pieces) -> None:
+def test_truncated_pieces_and_their_searches_are_left_out_and_counted(cut: Chunks) -> None:
     indices = made_up(cut, 0, 0)
     indices[2].truncated[:40] = True
     one = contain(cut, indices)
     assert one.n_truncated == (0, 0, 40, *[0] * (len(indices) - 3))
-    assert one.n_pieces[2] == 360
+    assert one.n_chunks[2] == 360
     assert one.n_left_out == (cut.queries < 120).sum()
     assert one.ranks.shape[2] == len(cut.queries) - one.n_left_out
     indices[2].truncated[:350] = True
@@ -94,11 +94,11 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_book_is_answered_and_stored(tiny_model: Path, book: Path, tmp_path: Path) -> None:
     result = clsviz.chunk_test(str(tiny_model), str(book), store=tmp_path)
-    assert result.verdict.startswith(("Pieces of", "Any length"))
+    assert result.verdict.startswith(("Chunks of", "Any length"))
     sizes = result.details["sizes"]
     assert [entry["sentences"] for entry in sizes][:3] == [1, 2, 3]
     assert sizes[0]["recall_at_1"] == 1 == sizes[0]["recall_at_10"]
-    assert (sizes[0]["n_pieces"], sizes[0]["recall_at_1_of_200"]) == (150, None)
+    assert (sizes[0]["n_chunks"], sizes[0]["recall_at_1_of_200"]) == (150, None)
     assert len(result.table) == 3 * len(sizes)
     again = clsviz.chunk_test(str(tiny_model), str(book), store=tmp_path, similarity="dot")
     assert again.details["cosine"] == sizes
@@ -113,9 +113,9 @@ def test_judged_searches_come_first(tiny_model: Path, tmp_path: Path) -> None:
         str(tiny_model), columns, column="text", titles="title", store=tmp_path
     )
     whole = result.details["whole"]
-    # The sentence itself is the best piece of its text.
-    assert whole["pieces"][0]["recall_at_10"] == 1
-    assert result.verdict.startswith("Cutting into pieces of 1 sentence raises recall")
+    # The sentence itself is the best chunk of its text.
+    assert whole["chunks"][0]["recall_at_10"] == 1
+    assert result.verdict.startswith("Cutting into chunks of 1 sentence raises recall")
     search = {"column": "text", "titles": "title", "store": tmp_path}
     by_search_test = clsviz.search_test(str(tiny_model), columns, **search)
     assert whole["recall_at_10"] == pytest.approx(by_search_test.fact("recall_at_10"))
@@ -123,7 +123,7 @@ def test_judged_searches_come_first(tiny_model: Path, tmp_path: Path) -> None:
 
 
 def measured(cosine: list[float], dot: list[float], recalls: list[float]) -> Containment:
-    """200 searches, of which such shares find pieces of 1, 2 and 3 sentences."""
+    """200 searches, of which such shares find chunks of 1, 2 and 3 sentences."""
     firsts = np.arange(200) >= 200 * np.array([cosine, dot, [1, 1, 1]])[..., None]
     firsts[1] = firsts[1, :, ::-1]
     judged = np.random.RandomState(0).random((len(recalls), 100)) < np.array(recalls)[:, None]
@@ -132,7 +132,7 @@ def measured(cosine: list[float], dot: list[float], recalls: list[float]) -> Con
     return Containment((1, 2, 3), *numbers, recalls=judged.astype(float), truncated=0.25)
 
 
-def answer(cut: Pieces, weights: Weights, one: Containment, **settings: object) -> Result:
+def answer(cut: Chunks, weights: Weights, one: Containment, **settings: object) -> Result:
     experiment = Experiment(corpus="book.txt", pooling="mean")
     return pieces_result(Plan(weights, cut), one, experiment, Settings(**settings))
 
@@ -141,19 +141,19 @@ def answer(cut: Pieces, weights: Weights, one: Containment, **settings: object) 
     ("cosine", "dot", "recalls", "verdict", "advice", "tokens"),
     [
         ([1, 1, 1], [1, 1, 1], [], "Any length up to 30 tokens: 100%", "Cut as suits", 30),
-        ([1, 0.9, 0.8], [1, 0.9, 0.8], [], "Pieces of 30 .* longest .* 80%", "Cut at up to 30", 30),
+        ([1, 0.9, 0.8], [1, 0.9, 0.8], [], "Chunks of 30 .* longest .* 80%", "Cut at up to 30", 30),
         (
             [1, 0.8, 0.5],
             [1, 0.8, 0.5],
             [],
-            "Pieces of 20 .* 80% .* 30, in 50%",
+            "Chunks of 20 .* 80% .* 30, in 50%",
             "Cut at a.* 20",
             20,
         ),
         ([0.5, 0.6, 0.2], [0.5, 0.6, 0.2], [], "No length .* of 20 .* 60%", "Choose", None),
         # a difference that chance may give, and one that it hardly gives
-        ([1, 0.76, 0.5], [1, 0.745, 0.5], [], "Pieces of 10 .* 100%", "Cut at about 10 ", 10),
-        ([1, 0.8, 0.5], [0.8, 0.6, 0.2], [], "Pieces of 10 ", "Normalise .* cosine, .* 20 tok", 10),
+        ([1, 0.76, 0.5], [1, 0.745, 0.5], [], "Chunks of 10 .* 100%", "Cut at about 10 ", 10),
+        ([1, 0.8, 0.5], [0.8, 0.6, 0.2], [], "Chunks of 10 ", "Normalise .* cosine, .* 20 tok", 10),
         ([1, 1, 1], [1, 1, 1], [0.2, 0.9, 0.9, 0.3], "Cutting into", "Cut at about 20 tokens", 20),
         ([1, 1, 1], [1, 1, 1], [0.5] * 4, "No sign that cutting helps: whole", "Leave", None),
         ([1, 1, 1], [1, 1, 1], [0.1, 0.1, 0.1, 0.9], "Cutting lowers recall", "Leave", None),
@@ -166,7 +166,7 @@ def test_the_verdict_the_advice_and_the_advised_length_agree(
     verdict: str,
     advice: str,
     tokens: int | None,
-    cut: Pieces,
+    cut: Chunks,
     tiny_weights: Weights,
 ) -> None:
     result = answer(cut, tiny_weights, measured(cosine, dot, recalls), similarity="dot")
@@ -176,11 +176,11 @@ def test_the_verdict_the_advice_and_the_advised_length_agree(
     assert (result.json()["recall_at_advised"] is None) == (tokens is None)
     assert result.picture["advised"] == tokens
     caveats = " ".join(result.caveats)
-    assert "Pieces of over 3 sentences are left out: the model reads too few" in caveats
+    assert "Chunks of over 3 sentences are left out: the model reads too few" in caveats
     assert ("only the beginning of 25% of the whole texts" in caveats) == bool(recalls)
     drawn = {line.name: list(line.y) for line in result.plot().data}
     if recalls:
-        judged = [entry["recall_at_10"] for entry in result.details["whole"]["pieces"]]
+        judged = [entry["recall_at_10"] for entry in result.details["whole"]["chunks"]]
         assert drawn["right texts"] == pytest.approx(judged)
         assert set(drawn["texts that are not cut"]) == {result.details["whole"]["recall_at_10"]}
     assert ("right texts" in drawn) == bool(recalls)
@@ -189,8 +189,8 @@ def test_the_verdict_the_advice_and_the_advised_length_agree(
 @pytest.mark.parametrize(
     ("lost", "exceeded", "undecided", "caveat"),
     [
-        (0.0, ["30 tokens"], [], "Pieces of 30 tokens lose over 0% of their sentences."),
-        (0.2, [], ["30 tokens"], "Too few searches to tell if pieces of 30 tokens lose over 20%"),
+        (0.0, ["30 tokens"], [], "Chunks of 30 tokens lose over 0% of their sentences."),
+        (0.2, [], ["30 tokens"], "Too few searches to tell if chunks of 30 tokens lose over 20%"),
         (0.3, [], [], ""),
     ],
 )
@@ -199,25 +199,25 @@ def test_a_limit_is_exceeded_where_the_interval_is_beyond_it(
     exceeded: list[str],
     undecided: list[str],
     caveat: str,
-    cut: Pieces,
+    cut: Chunks,
     tiny_weights: Weights,
 ) -> None:
     one = measured([1, 0.9, 0.8], [1, 0.9, 0.8], [])
-    result = answer(cut, tiny_weights, one, piece_tokens=40, max_tokens_lost=lost)
+    result = answer(cut, tiny_weights, one, chunk_tokens=40, max_lost=lost)
     assert (result.details["exceeded"], result.details["undecided"]) == (exceeded, undecided)
     assert caveat in " ".join(result.caveats)
-    assert (result.json()["piece_tokens"], result.json()["max_tokens_lost"]) == (40, lost)
-    assert result.command.endswith(f"--piece-tokens 40 --max-tokens-lost {lost}")
+    assert (result.json()["chunk_tokens"], result.json()["max_lost"]) == (40, lost)
+    assert result.command.endswith(f"--chunk-tokens 40 --max-lost {lost}")
 
 
 @pytest.mark.parametrize(
     "settings",
     [
         {"similarity": "euclid"},
-        {"piece_tokens": 5},
-        {"piece_tokens": 0, "max_tokens_lost": 0.5},
-        {"piece_tokens": 9, "max_tokens_lost": 1.5},
-        {"piece_tokens": 99_999, "max_tokens_lost": 0.5},
+        {"chunk_tokens": 5},
+        {"chunk_tokens": 0, "max_lost": 0.5},
+        {"chunk_tokens": 9, "max_lost": 1.5},
+        {"chunk_tokens": 99_999, "max_lost": 0.5},
         {"layer": 1},
         {"sample_size": "all"},
     ],

@@ -1,7 +1,7 @@
-"""The chunk test on made-up vectors: how often it finds that the position in a piece matters.
+"""The chunk test on made-up vectors: how often it finds that the position in a chunk matters.
 
-python -m benchmarks.pieces [N]: N samples of each kind, by default 500, always the same ones. A
-piece is the sum of its sentences' random vectors; where the position matters, those at its end
+python -m benchmarks.chunks [N]: N samples of each kind, by default 500, always the same ones. A
+chunk is the sum of its sentences' random vectors; where the position matters, those at its end
 have less weight.
 """
 
@@ -10,22 +10,22 @@ from pathlib import Path
 
 import numpy as np
 
+from clsviz.analyses.chunks import Index, contain
 from clsviz.experiment import Experiment
-from clsviz.jobs.pieces import Index, contain
-from clsviz.sources import pieces
+from clsviz.sources import chunks
 from clsviz.statistics.containment import position_effect
 
 N_SENTENCES, WIDTH = 1000, 24
 
 FALLING = 0.5
-"""Part of its weight that the last sentence of a piece lacks, about."""
+"""Part of its weight that the last sentence of a chunk lacks, about."""
 
 
 def main(n: int) -> None:
     """Print how often the interval of the effect leaves out 0."""
     words = np.random.RandomState(0).randint(10_000, size=(N_SENTENCES, 7))
     text = " ".join(f"Word {' '.join(f'w{word}' for word in row)}." for row in words)
-    cut = pieces.find(Experiment(corpus="memory"), Path(), [text])
+    cut = chunks.find(Experiment(corpus="memory"), Path(), [text])
     for falling in (0.0, FALLING):
         n_sure = 0
         for seed in range(n):

@@ -1,6 +1,6 @@
-"""Measured sentences on disk: chunks, each written whole or not at all.
+"""Measured sentences on disk: slices, each written whole or not at all.
 
-A folder for each measurement; in it a file for each chunk, named by its first sentence and its end.
+A folder for each measurement; in it a file for each slice, named by its first sentence and its end.
 """
 
 import contextlib
@@ -25,11 +25,11 @@ IN_USE_SECONDS: Final = 3600.0
 """What was used since then stays in the store: a job may be about to continue it."""
 
 MERGED: Final = 64
-"""Slices of a measurement that become one chunk."""
+"""Slices of a measurement that are merged into one file."""
 
 
-class Chunks:
-    """The chunks of all measurements.
+class Measurements:
+    """The slices of all measurements.
 
     shipped: a second folder of the same form, which is never written. limit_bytes: of the store;
     when it has more, what was used longest ago is removed.
@@ -44,7 +44,7 @@ class Chunks:
         self._n_new_bytes = math.inf  # since the store was last within its limit
 
     def append(self, key: str, start: int, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Store the chunk that begins with sentence number `start`; raises StoreError."""
+        """Store the slice that begins with sentence number `start`; raises StoreError."""
         stop = start + n_sentences(arrays)
         path = self.root / key / f"{start:09}-{stop:09}.safetensors"
         files.write_arrays(path, arrays, _about(key, start, stop))
@@ -54,32 +54,32 @@ class Chunks:
             self._n_new_bytes = 0
 
     def read(self, key: str, n: int) -> list[Arrays]:
-        """The arrays of the first n sentences, as far as chunks reach without a gap.
+        """The arrays of the first n sentences, as far as slices reach without a gap.
 
         Raises StoreError where the folder may not be entered.
         """
         with contextlib.suppress(OSError):  # it is not stored, or belongs to somebody else
             os.utime(self.root / key)  # so that those that nobody reads are known
-        chunks: list[Arrays] = []
+        slices: list[Arrays] = []
         end = 0
         for start, stop, arrays in self._sound(key, n):
             if start > end:
                 break
-            chunks.append({name: array[end - start : n - start] for name, array in arrays.items()})
+            slices.append({name: array[end - start : n - start] for name, array in arrays.items()})
             end = stop
-        return chunks
+        return slices
 
     def missing(self, key: str, n: int) -> list[tuple[int, int]]:
-        """Start and stop of each range of the first n sentences that no sound chunk holds."""
+        """Start and stop of each range of the first n sentences that no sound slice holds."""
         ranges, end = [], 0
         for start, stop, _ in self._sound(key, n):
             ranges.append((end, start))
             end = stop
         return [(start, stop) for start, stop in [*ranges, (end, n)] if start < stop]
 
-    def merge(self, key: str, begin: int, chunks: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
-        """Store consecutive chunks, the first of which begins with `begin`, as one; returns it."""
-        merged = join(chunks)
+    def merge(self, key: str, begin: int, slices: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
+        """Store consecutive slices, the first of which begins with `begin`, as one; returns it."""
+        merged = join(slices)
         end = begin + n_sentences(merged)
         self.append(key, begin, merged)
         for start, stop, path in self._spans(key):
@@ -88,7 +88,7 @@ class Chunks:
         return merged
 
     def _sound(self, key: str, n: int) -> Iterator[tuple[int, int, Arrays]]:
-        """The chunks of the first n sentences that each reach beyond those before, in order.
+        """The slices of the first n sentences that each reach beyond those before, in order.
 
         They may overlap, as two programs may have measured the same. A damaged one is deleted.
         """
@@ -103,7 +103,7 @@ class Chunks:
                     self._remove(path)
 
     def _spans(self, key: str) -> list[tuple[int, int, Path]]:
-        """Start, stop and path of all chunks; of those with the same start the longest first."""
+        """Start, stop and path of all slices; of those with the same start the longest first."""
         paths: list[Path] = []
         try:
             for root in filter(None, (self.shipped, self.root)):
@@ -115,13 +115,13 @@ class Chunks:
         spans = []
         for path in paths:
             start, _, stop = path.stem.partition("-")
-            is_chunk = path.suffix == ".safetensors" and start.isdecimal() and stop.isdecimal()
-            if is_chunk and int(start) < int(stop):
+            is_slice = path.suffix == ".safetensors" and start.isdecimal() and stop.isdecimal()
+            if is_slice and int(start) < int(stop):
                 spans.append((int(start), int(stop), path))
         return sorted(spans, key=lambda span: (span[0], -span[1]))
 
     def _remove(self, path: Path) -> None:
-        """Remove a chunk, unless it is shipped."""
+        """Remove a slice, unless it is shipped."""
         if path.is_relative_to(self.root):
             files.remove(path)
 
@@ -131,13 +131,13 @@ def n_sentences(arrays: Mapping[str, NDArray[Any]]) -> int:
     return len(arrays["n_tokens"])
 
 
-def join(chunks: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
-    """Consecutive chunks as one."""
-    return {name: np.concatenate([chunk[name] for chunk in chunks]) for name in chunks[0]}
+def join(slices: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
+    """Consecutive slices as one."""
+    return {name: np.concatenate([part[name] for part in slices]) for name in slices[0]}
 
 
 def _about(key: str, start: int, stop: int) -> dict[str, str]:
-    """The description of a chunk in its own file, by which a misplaced one is known."""
+    """The description of a slice in its own file, by which a misplaced one is known."""
     return {"schema": SCHEMA, "key": key, "sentences": f"{start}-{stop}"}
 
 

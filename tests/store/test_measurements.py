@@ -8,7 +8,7 @@ import pytest
 
 from clsviz.errors import StoreError
 from clsviz.measurements import Arrays
-from clsviz.store.chunks import IN_USE_SECONDS, Chunks, evict, join
+from clsviz.store.measurements import IN_USE_SECONDS, Measurements, evict, join
 
 
 def arrays(start: int, stop: int) -> Arrays:
@@ -16,29 +16,29 @@ def arrays(start: int, stop: int) -> Arrays:
     return {"n_tokens": numbers.astype(np.int32), "cls": np.outer(numbers, [1, 2]).astype("f4")}
 
 
-def tokens(chunks: Chunks, n: int = 100, key: str = "key") -> list[int]:
-    read = chunks.read(key, n)
+def tokens(measurements: Measurements, n: int = 100, key: str = "key") -> list[int]:
+    read = measurements.read(key, n)
     return join(read)["n_tokens"].tolist() if read else []
 
 
 @pytest.fixture
-def chunks(tmp_path: Path) -> Chunks:
-    chunks = Chunks(tmp_path / "store")
+def measurements(tmp_path: Path) -> Measurements:
+    measurements = Measurements(tmp_path / "store")
     for start in range(0, 40, 10):
-        chunks.append("key", start, arrays(start, start + 10))
-    return chunks
+        measurements.append("key", start, arrays(start, start + 10))
+    return measurements
 
 
-def path_of(chunks: Chunks, start: int) -> Path:
-    return next((chunks.root / "key").glob(f"{start:09}-*"))
+def path_of(measurements: Measurements, start: int) -> Path:
+    return next((measurements.root / "key").glob(f"{start:09}-*"))
 
 
-def test_what_was_appended_is_read_up_to_n(chunks: Chunks) -> None:
-    os.utime(chunks.root / "key", (0, 0))
-    read = join(chunks.read("key", 25))
+def test_what_was_appended_is_read_up_to_n(measurements: Measurements) -> None:
+    os.utime(measurements.root / "key", (0, 0))
+    read = join(measurements.read("key", 25))
     np.testing.assert_array_equal(read["cls"], arrays(0, 25)["cls"])
-    assert tokens(chunks, key="another") == []
-    assert (chunks.root / "key").stat().st_mtime > 0, "it must count as used"
+    assert tokens(measurements, key="another") == []
+    assert (measurements.root / "key").stat().st_mtime > 0, "it must count as used"
 
 
 @pytest.mark.parametrize(
@@ -51,29 +51,31 @@ def test_what_was_appended_is_read_up_to_n(chunks: Chunks) -> None:
         ([(0, 20), (20, 50)], 30, 30, []),
     ],
 )
-def test_chunks_are_read_to_a_gap_and_gaps_are_missing(
+def test_slices_are_read_to_a_gap_and_gaps_are_missing(
     tmp_path: Path, spans: list[tuple[int, int]], n: int, n_read: int, missing: list
 ) -> None:
-    chunks = Chunks(tmp_path)
+    measurements = Measurements(tmp_path)
     for start, stop in spans:
-        chunks.append("key", start, arrays(start, stop))
+        measurements.append("key", start, arrays(start, stop))
     for name in ("notes-x.safetensors", "000000009-000000003.safetensors", "1-2.tmp"):
         (tmp_path / "key" / name).write_bytes(b"of somebody else")
-    assert tokens(chunks, n) == list(range(n_read))
-    assert chunks.missing("key", n) == missing
+    assert tokens(measurements, n) == list(range(n_read))
+    assert measurements.missing("key", n) == missing
 
 
-def test_own_chunks_continue_those_that_are_shipped(chunks: Chunks, tmp_path: Path) -> None:
-    own = Chunks(tmp_path / "own", shipped=chunks.root)
+def test_own_slices_continue_those_that_are_shipped(
+    measurements: Measurements, tmp_path: Path
+) -> None:
+    own = Measurements(tmp_path / "own", shipped=measurements.root)
     own.append("key", 30, arrays(30, 55))
     assert tokens(own) == list(range(55))
     assert tokens(own, 12) == list(range(12))
 
 
-def test_merged_chunks_are_one_file(chunks: Chunks) -> None:
-    chunks.merge("key", 10, chunks.read("key", 30)[1:])
-    assert len(list((chunks.root / "key").iterdir())) == 3
-    assert tokens(chunks) == list(range(40))
+def test_merged_slices_are_one_file(measurements: Measurements) -> None:
+    measurements.merge("key", 10, measurements.read("key", 30)[1:])
+    assert len(list((measurements.root / "key").iterdir())) == 3
+    assert tokens(measurements) == list(range(40))
 
 
 DAMAGES = {
@@ -82,7 +84,7 @@ DAMAGES = {
     "a flipped bit": lambda path: path.write_bytes(
         path.read_bytes()[:-1] + bytes([path.read_bytes()[-1] ^ 1])
     ),
-    "another chunk": lambda path: shutil.copy(min(path.parent.iterdir()), path),
+    "another slice": lambda path: shutil.copy(min(path.parent.iterdir()), path),
     "a pipe": lambda path: (path.unlink(), os.mkfifo(path)),
     "a folder": lambda path: (path.unlink(), (path / "folder").mkdir(parents=True)),
     "none": Path.unlink,
@@ -91,23 +93,27 @@ DAMAGES = {
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_chunk_is_measured_again(chunks: Chunks, damage: str) -> None:
-    DAMAGES[damage](path_of(chunks, 20))
-    assert chunks.missing("key", 40) == [(20, 30)]
-    assert tokens(chunks) == list(range(20))
-    chunks.append("key", 20, arrays(20, 30))
-    assert tokens(chunks) == list(range(40))
+def test_a_damaged_slice_is_measured_again(measurements: Measurements, damage: str) -> None:
+    DAMAGES[damage](path_of(measurements, 20))
+    assert measurements.missing("key", 40) == [(20, 30)]
+    assert tokens(measurements) == list(range(20))
+    measurements.append("key", 20, arrays(20, 30))
+    assert tokens(measurements) == list(range(40))
 
 
-def test_a_damaged_chunk_that_is_shipped_is_not_deleted(chunks: Chunks, tmp_path: Path) -> None:
-    DAMAGES["cut"](path_of(chunks, 0))
-    assert tokens(Chunks(tmp_path / "own", shipped=chunks.root)) == []
-    assert path_of(chunks, 0).exists()
+def test_a_damaged_slice_that_is_shipped_is_not_deleted(
+    measurements: Measurements, tmp_path: Path
+) -> None:
+    DAMAGES["cut"](path_of(measurements, 0))
+    assert tokens(Measurements(tmp_path / "own", shipped=measurements.root)) == []
+    assert path_of(measurements, 0).exists()
 
 
 def test_a_store_that_cannot_be_entered_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be read"):
-        Chunks(tmp_path / ("x" * 300)).read("key", 1)  # as a folder of somebody else, also for root
+        Measurements(tmp_path / ("x" * 300)).read(
+            "key", 1
+        )  # as a folder of somebody else, also for root
 
 
 @pytest.mark.parametrize(
@@ -128,9 +134,9 @@ def test_parts_that_are_longest_unused_are_removed(
 
 
 def test_writing_holds_the_store_within_its_limit(tmp_path: Path) -> None:
-    Chunks(tmp_path).append("norms-old", 0, arrays(0, 10))
+    Measurements(tmp_path).append("norms-old", 0, arrays(0, 10))
     os.utime(tmp_path / "norms-old", (0, 0))
-    limited = Chunks(tmp_path, limit_bytes=10)
+    limited = Measurements(tmp_path, limit_bytes=10)
     limited.append("norms-new", 0, arrays(0, 10))
     assert tokens(limited, key="norms-old") == []
     assert tokens(limited, key="norms-new") == list(range(10))
