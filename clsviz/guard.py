@@ -1,4 +1,4 @@
-"""The guard of a public server: it refuses requests, and adds headers to answers."""
+"""The guard of a public server: it refuses requests, drops messages, and adds headers."""
 
 import base64
 import hashlib
@@ -29,6 +29,15 @@ FORM_BYTES: Final = 2**14
 """The form around an upload, at most."""
 
 FULL: Final = "The server is full. Try again in some minutes."
+
+PLAIN: Final = (b"\x38\x01", b"\x88\x01\x01")
+"""Messages of our pages without content, as Streamlit's protocol has them: stop, and I am there."""
+
+TAGS: Final = (b"\x5a", b"\x82\x01", b"\x9a\x01")
+"""What messages of our pages begin with: draw the page, addresses for uploads, a download.
+
+`clear_cache` is not among them: by it a browser would clear the caches of all visitors.
+"""
 
 HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
@@ -83,10 +92,11 @@ class Guard:
         connection, is_session = HTTPConnection(scope), scope["type"] == "websocket"
         if refused := refusal(connection):
             status, sentence = refused
-            if is_session:  # a browser hears of a status alone: 403
-                await WebSocket(scope, receive, send).close(1008, sentence)
+            response = PlainTextResponse(sentence, status, self._headers)
+            if is_session:
+                await WebSocket(scope, receive, send).send_denial_response(response)
             else:
-                await PlainTextResponse(sentence, status)(scope, receive, send)
+                await response(scope, receive, send)
             return
 
         async def send_with_headers(message: Message) -> None:
@@ -94,14 +104,38 @@ class Guard:
                 MutableHeaders(scope=message).update(self._headers)
             await send(message)
 
+        async def receive_of_page() -> Message:
+            while True:
+                message = await receive()
+                is_frame = message["type"] == "websocket.receive"
+                if not is_frame or is_of_page(message.get("bytes") or b""):
+                    return message
+
         address = address_of(connection.headers)
         _sessions[address] += is_session
         try:
-            await self._app(scope, receive, send_with_headers)
+            await self._app(scope, receive_of_page, send_with_headers)
         finally:
             _sessions[address] -= is_session
             if not _sessions[address]:
                 del _sessions[address]
+
+
+def is_of_page(frame: bytes) -> bool:
+    """True if a frame of the websocket is one message that our pages send, and nothing else.
+
+    Its first bytes are compared here, as the parser, `streamlit.proto`, is private. Messages may
+    be joined, and the last one counts: so the first must be as long as the frame.
+    """
+    tag = next(filter(frame.startswith, TAGS), None)
+    if tag is None:
+        return frame in PLAIN
+    length, start = 0, len(tag)
+    for place, byte in enumerate(frame[start : start + 5]):  # 7 bits each; the last has no 128
+        length |= (byte & 127) << 7 * place
+        if byte < 128:
+            return start + place + 1 + length == len(frame)
+    return False
 
 
 def address_of(headers: Headers) -> str:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import streamlit
 from streamlit.runtime.uploaded_file_manager import DeletedFile
 from ui.conftest import SMALL, Runner, Visit, is_done, redraw, words
 
@@ -63,6 +64,12 @@ def test_nobody_is_at_the_machine_of_a_public_server(monkeypatch: pytest.MonkeyP
     for host in ("evil.org", "localhost.evil.org", "", "[::1"):
         context.headers = {"Host": host}
         assert not server.is_at_this_machine(), host
+
+
+def test_who_clears_the_caches_of_streamlit_does_not_end_the_server(runner: Runner) -> None:
+    before = server.server()
+    streamlit.cache_resource.clear()
+    assert server.server() is before
 
 
 def test_who_redraws_too_often_waits(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
