@@ -8,8 +8,9 @@ from streamlit.runtime.uploaded_file_manager import DeletedFile
 from ui.conftest import SMALL, Runner, Visit, is_done, redraw, words
 
 from clsviz import limits
+from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
-from clsviz.ui import public, server, sidebar
+from clsviz.ui import public, server, share, sidebar
 
 
 @pytest.fixture(autouse=True)
@@ -28,6 +29,8 @@ def is_public(
         ({"model": "google-bert/bert-base-uncased"}, "which this server does not measure"),
         ({"model": "untrained: google-bert/bert-base-uncased"}, "does not measure"),
         ({"model": "/etc"}, "“/etc”, which this server does not measure"),
+        ({"model": "minilm@refs/pr/7"}, "“minilm@refs/pr/7”, which this server does not measure"),
+        ({"corpus": "python-docs@main"}, "“python-docs@main”, which this server does not measure"),
         ({"corpus": "owner/data"}, "“owner/data”, which this server does not measure"),
         ({"corpus": "/etc/passwd"}, "does not measure"),
         ({"corpus": "./upload-/../etc/passwd"}, "does not measure"),
@@ -44,9 +47,14 @@ def test_what_a_server_does_not_measure_is_refused_in_a_sentence(
     assert runner.n_loads == 0
 
 
-def test_a_listed_model_has_all_its_revisions_and_random_weights() -> None:
-    for model in ("minilm", "untrained:minilm", "owner/name@main", "untrained: owner/name"):
+def test_only_what_is_listed_is_measured_as_it_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLSVIZ_LIMIT_MODELS", "minilm, owner/name, owner/other@v1")
+    for model in ("minilm", "untrained:minilm", "untrained: owner/name", "owner/other@v1"):
         public.check_names(model, "upload-0123456789")
+        assert share.pin(model, "0" * 40) == model
+    for model in ("owner/name@main", "untrained:owner/name@refs/pr/7", "owner/other", "minilm@"):
+        with pytest.raises(SettingError, match="does not measure"):
+            public.check_names(model, "python-docs")
 
 
 def test_what_is_listed_is_offered_and_measured(visit: Visit, tiny_model: Path) -> None:
