@@ -99,6 +99,15 @@ def test_a_damaged_chunk_is_measured_again(chunks: Chunks, damage: str) -> None:
     assert tokens(chunks) == list(range(40))
 
 
+def test_a_file_in_the_place_of_a_folder_is_replaced(tmp_path: Path) -> None:
+    chunks = Chunks(tmp_path)
+    (tmp_path / "key").write_bytes(b"of somebody else")
+    assert chunks.missing("key", 10) == [(0, 10)]
+    assert chunks.read("key", 10) == []
+    chunks.append("key", 0, arrays(0, 10))
+    assert tokens(chunks) == list(range(10))
+
+
 def test_a_damaged_chunk_that_is_shipped_is_not_deleted(chunks: Chunks, tmp_path: Path) -> None:
     DAMAGES["cut"](path_of(chunks, 0))
     assert tokens(Chunks(tmp_path / "own", shipped=chunks.root)) == []
