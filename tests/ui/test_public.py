@@ -97,6 +97,17 @@ def test_an_upload_that_the_server_has_lost_is_named(monkeypatch: pytest.MonkeyP
     assert state["corpus"] == "python-docs"
 
 
+@pytest.mark.parametrize("name", ["a.exe", "a", "a.parquet.gz", "a.txt\0.exe", "../.."])
+def test_an_upload_of_another_name_gets_a_sentence(visit: Visit, tmp_path: Path, name: str) -> None:
+    page = redraw(visit(**SMALL), is_done)
+    page.session_state["own_corpus"] = True
+    page.run().file_uploader(key="file_corpus").set_value((name, b"A sentence.", "")).run()
+    assert "has no ending of a file of texts" in words(page.warning)
+    assert page.header
+    assert not page.exception
+    assert not list((tmp_path / "uploads").glob("*"))
+
+
 def test_a_search_of_an_upload_is_bounded() -> None:
     shipped = Experiment(corpus="python-api", sample_size="all")
     upload = Experiment(corpus="upload-0123456789", sample_size="all")
