@@ -23,7 +23,7 @@ CLOSED: Final = ("/_stcore/metrics", "/_stcore/agent")
 """Paths of Streamlit: of a session, of an upload, and those that are not for visitors."""
 
 UPLOADS_OF_SESSION: Final = 10
-"""Uploads of the largest size that a session may send: Streamlit keeps them while it lasts."""
+"""Uploads of the largest size that a session may send; all together have `uploads_bytes`."""
 
 FORM_BYTES: Final = 2**14
 """The form around an upload, at most."""
@@ -99,8 +99,12 @@ class Guard:
                 await response(scope, receive, send)
             return
 
+        is_answered = False  # else Streamlit has no upload
+
         async def send_with_headers(message: Message) -> None:
+            nonlocal is_answered
             if message["type"] == "http.response.start":
+                is_answered = message["status"] < 400
                 MutableHeaders(scope=message).update(self._headers)
             await send(message)
 
@@ -113,9 +117,14 @@ class Guard:
 
         address = address_of(connection.headers)
         _sessions[address] += is_session
+        session, n_bytes = upload_of(connection)
         try:
             await self._app(scope, receive_of_page, send_with_headers)
         finally:
+            if n_bytes and not is_answered:
+                total = _uploads.pop(session, 0) - n_bytes
+                if total > 0:
+                    _uploads[session] = total
             _sessions[address] -= is_session
             if not _sessions[address]:
                 del _sessions[address]
@@ -171,20 +180,35 @@ def refusal(connection: HTTPConnection) -> Refusal | None:
             return 503, FULL
         if address and _sessions[address] >= limits.number("address_sessions"):
             return 429, "Too many sessions of this address. Close some of its pages."
-    if path.startswith(UPLOAD) and connection.scope["method"] in ("PUT", "POST"):
-        return _refusal_of_upload(headers, path.removeprefix(UPLOAD).partition("/")[0])
-    return None
+    return _refusal_of_upload(*upload_of(connection))
 
 
-def _refusal_of_upload(headers: Headers, session: str) -> Refusal | None:
-    length = headers.get("Content-Length", "")
-    if not (length.isascii() and length.isdecimal()) or len(length) > 20:
+def upload_of(connection: HTTPConnection) -> tuple[str, int]:
+    """The session and the bytes of an upload, -1 where it does not say them; no bytes of others."""
+    _, _, rest = connection.url.path.partition(UPLOAD)
+    if not rest or connection.scope.get("method") not in ("PUT", "POST"):
+        return "", 0
+    length = connection.headers.get("Content-Length", "")
+    is_number = length.isascii() and length.isdecimal() and len(length) <= 20
+    return rest.partition("/")[0], int(length) if is_number else -1
+
+
+def _refusal_of_upload(session: str, n_bytes: int) -> Refusal | None:
+    """Counts an upload that is not refused: Streamlit has it in memory, whether a page takes it.
+
+    It forgets the uploads of a visitor who has left only when another one leaves.
+    """
+    if not n_bytes:
+        return None
+    if n_bytes < 0:
         return 411, "An upload has a Content-Length."
     most = limits.number("upload_bytes")
-    if int(length) > most + FORM_BYTES:
+    if n_bytes > most + FORM_BYTES:
         return 413, f"An upload has at most {most / 1e6:,g} MB."
-    total = _uploads.get(session, 0) + int(length)
+    total = _uploads.get(session, 0) + n_bytes
     if total > UPLOADS_OF_SESSION * most:
         return 413, "Too many uploads of this session. Reload the page."
+    if sum(_uploads.values()) + n_bytes > limits.number("uploads_bytes"):
+        return 503, "The server has no space for uploads. Try again in some hours."
     _uploads[session] = total
     return None

@@ -27,8 +27,8 @@ SHELL = "<script>\n  window.prerenderReady = false\n</script>"
 Serve = Callable[..., TestClient]
 
 
-async def answer(_: Request) -> PlainTextResponse:
-    return PlainTextResponse("yes")
+async def answer(request: Request) -> PlainTextResponse:
+    return PlainTextResponse("yes", 400 if "nobody" in request.url.path else 200)
 
 
 async def stream(socket: WebSocket) -> None:
@@ -162,6 +162,17 @@ def test_uploads_are_at_most_as_large(
     client = serve(upload_bytes=1_000_000)
     answers = [client.put(UPLOAD, headers={"Content-Length": length}) for length in lengths]
     assert [answer.status_code for answer in answers] == statuses
+
+
+def test_uploads_of_all_sessions_have_a_limit_and_those_that_fail_do_not_count(
+    serve: Serve,
+) -> None:
+    client, length = serve(uploads_bytes=3_000_000), {"Content-Length": "1000000"}
+    sessions = ["nobody", "a", "b", "nobody", "nobody", "c", "d"]
+    answers = [client.put(f"/_stcore/upload_file/{one}/f", headers=length) for one in sessions]
+    statuses = [answer.status_code for answer in answers]
+    assert statuses == [400, 200, 200, 400, 400, 200, 503]
+    assert "no space for uploads" in answers[-1].text
 
 
 def test_a_full_server_takes_no_more_sessions(serve: Serve) -> None:
