@@ -6,12 +6,21 @@ result = clsviz.measure("minilm", ["A sentence.", "Another one."])
 print(result.verdict)
 """
 
+import os
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clsviz.api import chunk_test, compare, measure, probe, report, search_test
-from clsviz.errors import ClsvizError
-from clsviz.experiment import Experiment
-from clsviz.results.result import Result
+try:
+    from clsviz.api import chunk_test, compare, measure, probe, report, search_test
+    from clsviz.errors import ClsvizError
+    from clsviz.experiment import Experiment
+    from clsviz.results.result import Result
+except KeyboardInterrupt:
+    if Path(sys.argv[0]).stem not in ("-m", "clsviz"):  # a program that imports us
+        raise
+    print("clsviz: stopped.", file=sys.stderr or sys.stdout)  # the command, before its own code
+    os._exit(130)  # after an exec that was interrupted, Python would end by the signal
 
 if TYPE_CHECKING:
     from clsviz.encoder.encoder import Encoder

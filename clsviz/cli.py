@@ -118,15 +118,10 @@ FLAGS: Final[dict[str, dict[str, tuple[Callable[[str], Any], str]]]] = {
 """Flags of a command besides the settings: their types, and what they mean."""
 
 
-def command() -> NoReturn:
-    """The entry point of the command `clsviz`."""
-    sys.exit(main())
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns its status."""
-    options = vars(_parser().parse_args(arguments))
     try:
+        options = vars(_parser().parse_args(arguments))
         return _run(options.pop("command"), options)
     except ClsvizError as error:
         print(f"clsviz: {' '.join(str(error).split())}", file=sys.stderr)
@@ -158,14 +153,14 @@ def _run(name: str, options: dict[str, Any]) -> int:
     if isinstance(answer, str):
         with replacing(output) as file:
             file.write(answer.encode())
-        _print(str(output))
+        print_text(str(output))
         return 0
     if output is not None:
         answer.write(output)
     if plot is not None:
         answer.save_plot(plot)
     write = partial(json.dumps, ensure_ascii=False, allow_nan=False)
-    _print(write(answer.json()) if is_json else answer.text())
+    print_text(write(answer.json()) if is_json else answer.text())
     return 1 if answer.details.get("exceeded") else 0
 
 
@@ -220,13 +215,19 @@ def _check_place(path: Path) -> None:
         raise SettingError(reason, "Choose another folder.") from None
 
 
-def _print(text: str) -> None:
-    """Print, also to a terminal that lacks letters, and to a program that has read enough."""
+def print_text(text: str, end: str = "\n") -> None:
+    """Print, also to a terminal that lacks letters, and to a program that has read enough.
+
+    Raises SettingError where the output has no space.
+    """
     encoding = sys.stdout.encoding
     try:
-        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
-    except BrokenPipeError:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), end=end, flush=True)
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes at its end
+        if not isinstance(error, BrokenPipeError):
+            reason = f"The answer cannot be printed ({error.strerror or error})."
+            raise SettingError(reason, "Choose another place for it.") from None
 
 
 def _endings(name: str) -> tuple[str, ...]:
@@ -290,7 +291,3 @@ class _Parser(argparse.ArgumentParser):
 def _show_progress(done: int, total: int, unit: str) -> None:
     end = "\n" if done >= total else ""
     print(f"\r{done:,} of {total:,} {unit}", end=end, file=sys.stderr, flush=True)
-
-
-if __name__ == "__main__":
-    command()

@@ -1,4 +1,4 @@
-"""The guard of a public server: it refuses requests, and adds headers to answers."""
+"""The guard of a public server: it refuses requests, drops messages, and adds headers."""
 
 import base64
 import hashlib
@@ -23,12 +23,21 @@ CLOSED: Final = ("/_stcore/metrics", "/_stcore/agent")
 """Paths of Streamlit: of a session, of an upload, and those that are not for visitors."""
 
 UPLOADS_OF_SESSION: Final = 10
-"""Uploads of the largest size that a session may send: Streamlit keeps them while it lasts."""
+"""Uploads of the largest size that a session may send; all together have `uploads_bytes`."""
 
 FORM_BYTES: Final = 2**14
 """The form around an upload, at most."""
 
 FULL: Final = "The server is full. Try again in some minutes."
+
+PLAIN: Final = (b"\x38\x01", b"\x88\x01\x01")
+"""Messages of our pages without content, as Streamlit's protocol has them: stop, and I am there."""
+
+TAGS: Final = (b"\x5a", b"\x82\x01", b"\x9a\x01")
+"""What messages of our pages begin with: draw the page, addresses for uploads, a download.
+
+`clear_cache` is not among them: by it a browser would clear the caches of all visitors.
+"""
 
 HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
@@ -83,25 +92,59 @@ class Guard:
         connection, is_session = HTTPConnection(scope), scope["type"] == "websocket"
         if refused := refusal(connection):
             status, sentence = refused
-            if is_session:  # a browser hears of a status alone: 403
-                await WebSocket(scope, receive, send).close(1008, sentence)
+            response = PlainTextResponse(sentence, status, self._headers)
+            if is_session:
+                await WebSocket(scope, receive, send).send_denial_response(response)
             else:
-                await PlainTextResponse(sentence, status)(scope, receive, send)
+                await response(scope, receive, send)
             return
 
+        is_answered = False  # else Streamlit has no upload
+
         async def send_with_headers(message: Message) -> None:
+            nonlocal is_answered
             if message["type"] == "http.response.start":
+                is_answered = message["status"] < 400
                 MutableHeaders(scope=message).update(self._headers)
             await send(message)
 
+        async def receive_of_page() -> Message:
+            while True:
+                message = await receive()
+                is_frame = message["type"] == "websocket.receive"
+                if not is_frame or is_of_page(message.get("bytes") or b""):
+                    return message
+
         address = address_of(connection.headers)
         _sessions[address] += is_session
+        session, n_bytes = upload_of(connection)
         try:
-            await self._app(scope, receive, send_with_headers)
+            await self._app(scope, receive_of_page, send_with_headers)
         finally:
+            if n_bytes and not is_answered:
+                total = _uploads.pop(session, 0) - n_bytes
+                if total > 0:
+                    _uploads[session] = total
             _sessions[address] -= is_session
             if not _sessions[address]:
                 del _sessions[address]
+
+
+def is_of_page(frame: bytes) -> bool:
+    """True if a frame of the websocket is one message that our pages send, and nothing else.
+
+    Its first bytes are compared here, as the parser, `streamlit.proto`, is private. Messages may
+    be joined, and the last one counts: so the first must be as long as the frame.
+    """
+    tag = next(filter(frame.startswith, TAGS), None)
+    if tag is None:
+        return frame in PLAIN
+    length, start = 0, len(tag)
+    for place, byte in enumerate(frame[start : start + 5]):  # 7 bits each; the last has no 128
+        length |= (byte & 127) << 7 * place
+        if byte < 128:
+            return start + place + 1 + length == len(frame)
+    return False
 
 
 def address_of(headers: Headers) -> str:
@@ -137,20 +180,35 @@ def refusal(connection: HTTPConnection) -> Refusal | None:
             return 503, FULL
         if address and _sessions[address] >= limits.number("address_sessions"):
             return 429, "Too many sessions of this address. Close some of its pages."
-    if path.startswith(UPLOAD) and connection.scope["method"] in ("PUT", "POST"):
-        return _refusal_of_upload(headers, path.removeprefix(UPLOAD).partition("/")[0])
-    return None
+    return _refusal_of_upload(*upload_of(connection))
 
 
-def _refusal_of_upload(headers: Headers, session: str) -> Refusal | None:
-    length = headers.get("Content-Length", "")
-    if not (length.isascii() and length.isdecimal()) or len(length) > 20:
+def upload_of(connection: HTTPConnection) -> tuple[str, int]:
+    """The session and the bytes of an upload, -1 where it does not say them; no bytes of others."""
+    _, _, rest = connection.url.path.partition(UPLOAD)
+    if not rest or connection.scope.get("method") not in ("PUT", "POST"):
+        return "", 0
+    length = connection.headers.get("Content-Length", "")
+    is_number = length.isascii() and length.isdecimal() and len(length) <= 20
+    return rest.partition("/")[0], int(length) if is_number else -1
+
+
+def _refusal_of_upload(session: str, n_bytes: int) -> Refusal | None:
+    """Counts an upload that is not refused: Streamlit has it in memory, whether a page takes it.
+
+    It forgets the uploads of a visitor who has left only when another one leaves.
+    """
+    if not n_bytes:
+        return None
+    if n_bytes < 0:
         return 411, "An upload has a Content-Length."
     most = limits.number("upload_bytes")
-    if int(length) > most + FORM_BYTES:
+    if n_bytes > most + FORM_BYTES:
         return 413, f"An upload has at most {most / 1e6:,g} MB."
-    total = _uploads.get(session, 0) + int(length)
+    total = _uploads.get(session, 0) + n_bytes
     if total > UPLOADS_OF_SESSION * most:
         return 413, "Too many uploads of this session. Reload the page."
+    if sum(_uploads.values()) + n_bytes > limits.number("uploads_bytes"):
+        return 503, "The server has no space for uploads. Try again in some hours."
     _uploads[session] = total
     return None

@@ -161,6 +161,51 @@ def test_a_reader_that_ends_early_is_no_error(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stderr) == (0, b"")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "status", "errors"),
+    [
+        ("measure --store {store} >&- 2>&-", 0, ""),
+        ("measure --store {store} >/dev/full", 2, "clsviz: The answer cannot be printed"),
+        ("measure --layer many 2>&-", 2, ""),
+        ("--help >&-", 0, ""),
+        ("--help >/dev/full", 0, ""),
+    ],
+)
+def test_streams_that_take_nothing_leave_no_traceback(
+    tmp_path: Path, words: str, status: int, errors: str
+) -> None:
+    command = f"exec {sys.executable} -m clsviz {words.format(store=tmp_path)}"
+    ended = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (status, "")
+    assert len(ended.stderr.splitlines()) == len(errors.splitlines())
+    assert ended.stderr.startswith(errors)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", ["clsviz.api", "clsviz.cli"])
+def test_an_import_that_is_interrupted_ends_in_one_line(tmp_path: Path, module: str) -> None:
+    """The interpreter starts with a finder that interrupts it."""
+    (tmp_path / "sitecustomize.py").write_text(
+        f"""
+import sys
+class Interrupting:
+    def find_spec(name, *_):
+        if name == "{module}":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting)
+"""
+    )
+    path = os.pathsep.join([str(tmp_path), str(Path(clsviz.__file__).parents[1])])
+    ended = subprocess.run(
+        [sys.executable, "-m", "clsviz", "measure"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert (ended.returncode, ended.stderr) == (130, "clsviz: stopped.\n")
+
+
 def test_a_terminal_without_our_letters_gets_their_numbers(run, monkeypatch) -> None:
     output = io.TextIOWrapper(io.BytesIO(), "ascii")
     monkeypatch.setattr("sys.stdout", output)

@@ -13,7 +13,7 @@ from typing import Final
 from clsviz import limits
 from clsviz.errors import CorpusError
 from clsviz.files import remove, replacing
-from clsviz.sources import copies
+from clsviz.sources import copies, tables
 
 PREFIX: Final = "upload-"
 
@@ -21,9 +21,11 @@ PREFIX: Final = "upload-"
 def store(root: Path, file_name: str, content: bytes) -> str:
     """Store a file that was brought; returns the name of its corpus.
 
-    file_name: the visitor's name of it, whose ending tells the format. Raises CorpusError where a
-    limit forbids it, and StoreError.
+    file_name: the visitor's name of it, whose ending tells the format. Raises CorpusError where the
+    ending or a limit forbids it, and StoreError.
     """
+    safe = re.sub(r"[^\w. -]|^(?=\.)", "_", Path(file_name).name[-100:])  # copies begin with a dot
+    tables.suffix_of(safe)
     if len(content) > limits.number("upload_bytes"):
         most = limits.number("upload_bytes") / 1e6
         reason = f"The file has {len(content) / 1e6:,.0f} MB, and the server takes {most:,g} MB."
@@ -31,7 +33,6 @@ def store(root: Path, file_name: str, content: bytes) -> str:
     delete_old(root)
     check_space(root, len(content))
     name = f"{PREFIX}{secrets.token_urlsafe(16)}"
-    safe = re.sub(r"[^\w. -]|^(?=\.)", "_", Path(file_name).name[-100:])  # copies begin with a dot
     with replacing(root / "uploads" / name / safe) as file:
         file.write(content)
     return name

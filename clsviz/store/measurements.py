@@ -46,7 +46,10 @@ class Measurements:
     def append(self, key: str, start: int, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Store the slice that begins with sentence number `start`; raises StoreError."""
         stop = start + n_sentences(arrays)
-        path = self.root / key / f"{start:09}-{stop:09}.safetensors"
+        folder = self.root / key
+        if not os.path.isdir(folder):
+            files.remove(folder)  # a file of this name is no measurement
+        path = folder / f"{start:09}-{stop:09}.safetensors"
         files.write_arrays(path, arrays, _about(key, start, stop))
         self._n_new_bytes += sum(array.nbytes for array in arrays.values())
         if self._n_new_bytes > self.limit_bytes * BETWEEN_LOOKS:

@@ -27,12 +27,15 @@ def listed(kind: str, known: Sequence[str]) -> list[str]:
 
 
 def check_names(model: str, corpus: str) -> None:
-    """Raise SettingError where the server does not measure a model or a corpus."""
+    """Raise SettingError where the server does not measure a model or a corpus.
+
+    A revision counts as a name of its own: on the Hub anybody may propose one.
+    """
     base = model.removeprefix(UNTRAINED).strip()
     for kind, name, rest in (("model", base, ""), ("corpus", corpus, " or upload a file")):
         listed = limits.names("models" if kind == "model" else "corpora")
         is_upload = kind == "corpus" and name.startswith(uploads.PREFIX)
-        if name.partition("@")[0] not in listed and not is_upload:
+        if name not in listed and not is_upload:
             reason = f"{kind} is {quote(name)}, which this server does not measure."
             raise SettingError(reason, f"Choose {' or '.join(listed)}{rest}. {HOME}")
 

@@ -1,6 +1,8 @@
 """All that visitors share: jobs, what is measured, and results."""
 
+import functools
 import re
+import threading
 import uuid
 from collections.abc import Hashable
 
@@ -35,9 +37,17 @@ class Server:
         self.speeds: dict[Precision, float] = {}
 
 
-@st.cache_resource(show_spinner=False)
+_lock = threading.Lock()
+
+
 def server() -> Server:
-    """The server."""
+    """The server; it is in no cache of Streamlit's, as a message of a browser clears those."""
+    with _lock:  # the first visitors come at once
+        return _server()
+
+
+@functools.cache
+def _server() -> Server:
     return Server()
 
 

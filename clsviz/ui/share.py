@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from clsviz import api
+from clsviz import api, limits
 from clsviz.jobs.measure import Measured, Prepared
 from clsviz.jobs.worker import NoRunner
 from clsviz.results import provenance
@@ -42,6 +42,12 @@ def show(
                     draw()
 
 
+def pin(name: str, revision: str) -> str:
+    """A name with its revision of the Hub; a public server takes names only as it lists them."""
+    is_pinned = revision and "@" not in name and not limits.is_public()
+    return f"{name}@{revision}" if is_pinned else name
+
+
 def revisions_of(prepared: Prepared | Measured) -> dict[str, str]:
     """The revisions of a model and of a corpus, by their settings."""
     corpus = prepared.sample.corpus
@@ -57,8 +63,8 @@ def _show_link(
     if any(corpora.is_file(query.get(name, "")) for name in revisions):
         st.caption("Your file is not in the link: it works here, while the file is stored.")
     for name, revision in revisions.items():
-        if revision and "@" not in query[name]:
-            query[name] += f"@{revision}"
+        if revision:
+            query[name] = pin(query[name], revision)
     if sentences and st.checkbox("Include my sentences", key="include"):
         query["text"] = "\n".join(own["sentence"] for own in sentences)
     address = str(st.context.url or "").partition("?")[0]

@@ -133,8 +133,6 @@ COLUMNS: Final = {
 }
 """Settings of a corpus that another one has not."""
 
-FILES: Final = ["txt", "csv", "tsv", "json", "jsonl", "parquet", "gz"]
-
 
 def show(page: str) -> Experiment:
     """Draw the settings, and return the experiment; the page stops where they cannot be used.
@@ -337,9 +335,8 @@ def _own_file(setting: str) -> None:
     look: dict[str, Any] = {"icon": icon, "width": "stretch", "key": key, "on_change": "rerun"}
     with st.popover("Use your own file", **look) as box:
         if box.open:
-            st.file_uploader(
+            st.file_uploader(  # of any ending: Streamlit answers others with a traceback
                 "Text, CSV, TSV, JSON, JSON lines or Parquet, also gzipped",
-                FILES,
                 key=f"file_{setting}",
                 on_change=_take_file,
                 args=(setting,),

@@ -101,6 +101,15 @@ def test_a_damaged_slice_is_measured_again(measurements: Measurements, damage: s
     assert tokens(measurements) == list(range(40))
 
 
+def test_a_file_in_the_place_of_a_folder_is_replaced(tmp_path: Path) -> None:
+    measurements = Measurements(tmp_path)
+    (tmp_path / "key").write_bytes(b"of somebody else")
+    assert measurements.missing("key", 10) == [(0, 10)]
+    assert measurements.read("key", 10) == []
+    measurements.append("key", 0, arrays(0, 10))
+    assert tokens(measurements) == list(range(10))
+
+
 def test_a_damaged_slice_that_is_shipped_is_not_deleted(
     measurements: Measurements, tmp_path: Path
 ) -> None:

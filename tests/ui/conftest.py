@@ -14,6 +14,7 @@ from clsviz.experiment import Precision
 from clsviz.jobs.worker import InProcess
 from clsviz.measurements import Arrays, Kind
 from clsviz.sources.models import Weights
+from clsviz.ui import server
 
 APP = Path(__file__).parents[2] / "app.py"
 SECONDS = 60.0
@@ -49,6 +50,11 @@ class Runner(InProcess):
         return super().run(weights, precision, sentences, kind)
 
 
+def _forget() -> None:
+    server._server.cache_clear()
+    streamlit.cache_resource.clear()
+
+
 @pytest.fixture
 def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
     """The runner of a new server with an empty store."""
@@ -56,10 +62,10 @@ def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
     monkeypatch.setattr("clsviz.ui.server.Worker", lambda: runner)
     monkeypatch.setattr("clsviz.ui.sidebar.is_at_this_machine", lambda: True)
     monkeypatch.setenv("CLSVIZ_STORE", str(tmp_path))
-    streamlit.cache_resource.clear()
+    _forget()
     yield runner
     runner.gate.set()
-    streamlit.cache_resource.clear()
+    _forget()
 
 
 @pytest.fixture

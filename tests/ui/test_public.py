@@ -3,12 +3,14 @@
 from pathlib import Path
 
 import pytest
+import streamlit
 from streamlit.runtime.uploaded_file_manager import DeletedFile
 from ui.conftest import SMALL, Runner, Visit, is_done, redraw, words
 
 from clsviz import limits
+from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
-from clsviz.ui import public, server, sidebar
+from clsviz.ui import public, server, share, sidebar
 
 
 @pytest.fixture(autouse=True)
@@ -27,6 +29,8 @@ def is_public(
         ({"model": "google-bert/bert-base-uncased"}, "which this server does not measure"),
         ({"model": "untrained: google-bert/bert-base-uncased"}, "does not measure"),
         ({"model": "/etc"}, "“/etc”, which this server does not measure"),
+        ({"model": "minilm@refs/pr/7"}, "“minilm@refs/pr/7”, which this server does not measure"),
+        ({"corpus": "python-docs@main"}, "“python-docs@main”, which this server does not measure"),
         ({"corpus": "owner/data"}, "“owner/data”, which this server does not measure"),
         ({"corpus": "/etc/passwd"}, "does not measure"),
         ({"corpus": "./upload-/../etc/passwd"}, "does not measure"),
@@ -43,9 +47,14 @@ def test_what_a_server_does_not_measure_is_refused_in_a_sentence(
     assert runner.n_loads == 0
 
 
-def test_a_listed_model_has_all_its_revisions_and_random_weights() -> None:
-    for model in ("minilm", "untrained:minilm", "owner/name@main", "untrained: owner/name"):
+def test_only_what_is_listed_is_measured_as_it_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLSVIZ_LIMIT_MODELS", "minilm, owner/name, owner/other@v1")
+    for model in ("minilm", "untrained:minilm", "untrained: owner/name", "owner/other@v1"):
         public.check_names(model, "upload-0123456789")
+        assert share.pin(model, "0" * 40) == model
+    for model in ("owner/name@main", "untrained:owner/name@refs/pr/7", "owner/other", "minilm@"):
+        with pytest.raises(SettingError, match="does not measure"):
+            public.check_names(model, "python-docs")
 
 
 def test_what_is_listed_is_offered_and_measured(visit: Visit, tiny_model: Path) -> None:
@@ -65,6 +74,12 @@ def test_nobody_is_at_the_machine_of_a_public_server(monkeypatch: pytest.MonkeyP
         assert not server.is_at_this_machine(), host
 
 
+def test_who_clears_the_caches_of_streamlit_does_not_end_the_server(runner: Runner) -> None:
+    before = server.server()
+    streamlit.cache_resource.clear()
+    assert server.server() is before
+
+
 def test_who_redraws_too_often_waits(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     page = redraw(visit(**SMALL), is_done)
     monkeypatch.setenv("CLSVIZ_LIMIT_REDRAWS", "1")
@@ -80,6 +95,17 @@ def test_an_upload_that_the_server_has_lost_is_named(monkeypatch: pytest.MonkeyP
     sidebar._take_file("corpus")
     assert state["refused"] == ["The file is no longer on the server. Upload it again."]
     assert state["corpus"] == "python-docs"
+
+
+@pytest.mark.parametrize("name", ["a.exe", "a", "a.parquet.gz", "a.txt\0.exe", "../.."])
+def test_an_upload_of_another_name_gets_a_sentence(visit: Visit, tmp_path: Path, name: str) -> None:
+    page = redraw(visit(**SMALL), is_done)
+    page.session_state["own_corpus"] = True
+    page.run().file_uploader(key="file_corpus").set_value((name, b"A sentence.", "")).run()
+    assert "has no ending of a file of texts" in words(page.warning)
+    assert page.header
+    assert not page.exception
+    assert not list((tmp_path / "uploads").glob("*"))
 
 
 def test_a_search_of_an_upload_is_bounded() -> None:

@@ -1,8 +1,10 @@
 """The guard of a public server, in front of a small application."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
+from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.applications import Starlette
@@ -11,8 +13,9 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
-from starlette.testclient import TestClient
+from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.websockets import WebSocket, WebSocketDisconnect
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from clsviz import guard, limits
 from clsviz.errors import SettingError
@@ -24,13 +27,16 @@ SHELL = "<script>\n  window.prerenderReady = false\n</script>"
 Serve = Callable[..., TestClient]
 
 
-async def answer(_: Request) -> PlainTextResponse:
-    return PlainTextResponse("yes")
+async def answer(request: Request) -> PlainTextResponse:
+    return PlainTextResponse("yes", 400 if "nobody" in request.url.path else 200)
 
 
 async def stream(socket: WebSocket) -> None:
+    """Send back what comes."""
     await socket.accept()
-    await socket.receive()
+    with suppress(WebSocketDisconnect):
+        while True:
+            await socket.send_bytes(await socket.receive_bytes())
 
 
 @pytest.fixture
@@ -95,6 +101,49 @@ def test_answers_say_what_a_browser_may_do(serve: Serve) -> None:
     assert policy.endswith("frame-ancestors 'self' https://huggingface.co")
 
 
+def test_refusals_have_the_headers_too(serve: Serve) -> None:
+    client, evil = serve(), {"Origin": "https://evil.org"}
+    names = {"content-security-policy", *(name.lower() for name in guard.HEADERS)}
+    assert names <= client.get("/", headers=evil).headers.keys()
+    with (
+        pytest.raises(WebSocketDenialResponse) as refusal,
+        client.websocket_connect("/_stcore/stream", headers=evil),
+    ):
+        pass
+    assert refusal.value.status_code == 403
+    assert names <= refusal.value.headers.keys()
+
+
+PAGES_SEND = {
+    "rerun_script": {"query_string": "a" * 300},
+    "stop_script": True,
+    "file_urls_request": {"file_names": ["a.txt"]},
+    "app_heartbeat": True,
+    "backend_operation_request": {"request_id": "1", "deferred_file": {"file_id": "2"}},
+}
+
+
+def test_only_messages_that_pages_send_reach_streamlit(serve: Serve) -> None:
+    others = {field.name: True for field in BackMsg.DESCRIPTOR.fields}
+    messages = [BackMsg(**{name: content}) for name, content in (others | PAGES_SEND).items()]
+    with serve().websocket_connect("/_stcore/stream") as socket:
+        for message in messages:
+            socket.send_bytes(message.SerializeToString())
+        socket.send_text("clear_cache")
+        socket.send_bytes(last := BackMsg(rerun_script={}).SerializeToString())
+        answers = iter(socket.receive_bytes, last)
+        passed = {BackMsg.FromString(answer).WhichOneof("type") for answer in answers}
+    assert passed == PAGES_SEND.keys()
+
+
+@given(st.lists(st.sampled_from([*guard.TAGS, *guard.PLAIN, b"\x28\x01", b"\0", b"\x80", b"\x05"])))
+def test_no_frame_that_passes_is_another_message(parts: list[bytes]) -> None:
+    frame = b"".join(parts)
+    if guard.is_of_page(frame):
+        with suppress(DecodeError):  # Streamlit closes the connection
+            assert BackMsg.FromString(frame).WhichOneof("type") in PAGES_SEND
+
+
 def test_what_is_not_for_visitors_is_closed(serve: Serve) -> None:
     for path in ("metrics", "agent/interact", "agent/openapi.json"):
         assert serve().get(f"/_stcore/{path}").status_code == 404
@@ -113,6 +162,17 @@ def test_uploads_are_at_most_as_large(
     client = serve(upload_bytes=1_000_000)
     answers = [client.put(UPLOAD, headers={"Content-Length": length}) for length in lengths]
     assert [answer.status_code for answer in answers] == statuses
+
+
+def test_uploads_of_all_sessions_have_a_limit_and_those_that_fail_do_not_count(
+    serve: Serve,
+) -> None:
+    client, length = serve(uploads_bytes=3_000_000), {"Content-Length": "1000000"}
+    sessions = ["nobody", "a", "b", "nobody", "nobody", "c", "d"]
+    answers = [client.put(f"/_stcore/upload_file/{one}/f", headers=length) for one in sessions]
+    statuses = [answer.status_code for answer in answers]
+    assert statuses == [400, 200, 200, 400, 400, 200, 503]
+    assert "no space for uploads" in answers[-1].text
 
 
 def test_a_full_server_takes_no_more_sessions(serve: Serve) -> None:

@@ -126,10 +126,7 @@ chart.show(
 )
 st.caption(READING + f" {CHUNKS}" * isinstance(cut, Chunks))
 revisions = [one.weights.revision for one in prepared]
-pinned = [
-    f"{name}@{revision}" if revision and "@" not in name else name
-    for name, revision in zip(names, revisions, strict=True)
-]
+pinned = list(map(share.pin, names, revisions))
 share.show(
     result,
     {**share.revisions_of(first), "search_corpus": known.texts.reading.revision if known else ""},
