@@ -15,7 +15,8 @@ from clsviz import figures
 from clsviz.experiment import Experiment
 from clsviz.figures.image import DOTS, translate
 from clsviz.jobs.jobs import Job
-from clsviz.jobs.measure import Measured, Prepared, measure
+from clsviz.jobs.measure import measure
+from clsviz.sources.prepared import Measured, Prepared
 from clsviz.jobs.worker import IN_PROCESS
 from clsviz.results import SHIPPED, anatomy
 from clsviz.results.norms import answer

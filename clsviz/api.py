@@ -1,48 +1,53 @@
-"""The Python interface: `clsviz.measure(…)`."""
+"""The Python interface: `clsviz.measure(…)`. Each question is one function."""
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
+from typing import Any, TypeAlias, Unpack
 
-from clsviz.analyses import own_vectors
-from clsviz.analyses.chunks import plan as plan_chunks
-from clsviz.analyses.chunks import run as search_chunks
-from clsviz.analyses.search import rank_all
-from clsviz.analyses.search import run as rank_texts
+from clsviz.analyses import anatomy as dissecting
+from clsviz.analyses import chunks as chunking
+from clsviz.analyses import compare as comparing
+from clsviz.analyses import norms as measuring
+from clsviz.analyses import probes as probing
+from clsviz.analyses import search as searching
+from clsviz.analyses import typed as tracing
+from clsviz.analyses.anatomy import EXAMPLE
+from clsviz.analyses.typed import Trace
 from clsviz.errors import ClsvizError, CorpusError, SettingError
-from clsviz.experiment import Experiment, Pooling, Settings
-from clsviz.jobs.jobs import Job, Steps
-from clsviz.jobs.measure import Prepared
-from clsviz.jobs.measure import measure as measure_sample
-from clsviz.jobs.ray import measure as measure_by_ray
+from clsviz.jobs.measure import draw
 from clsviz.jobs.worker import IN_PROCESS, Runner
-from clsviz.progress import Progress, silent
+from clsviz.jobs.workspace import Workspace
+from clsviz.progress import Calls, Progress, silent
 from clsviz.report import page
-from clsviz.results import SHIPPED, anatomy, chunks, probes, provenance
-from clsviz.results import compare as comparing
-from clsviz.results import search as searching
-from clsviz.results.chunks import ChunkTestSettings
+from clsviz.results import anatomy as anatomy_words
+from clsviz.results import chunks as chunk_words
+from clsviz.results import compare as compare_words
+from clsviz.results import norms as norm_words
+from clsviz.results import probes as probe_words
+from clsviz.results import provenance
+from clsviz.results import search as search_words
 from clsviz.results.compare import SEARCH_CORPUS, SEARCH_POOLING
-from clsviz.results.norms import measure_vectors, norms
-from clsviz.results.probes import ControlProbes, ProbeScores
 from clsviz.results.result import Result
-from clsviz.results.search import Search, Similarity
-from clsviz.results.select import kind_of
-from clsviz.sources import corpora as sources
-from clsviz.sources import sampling
-from clsviz.sources.models import UNTRAINED
-from clsviz.sources.models import find as find_model
-from clsviz.sources.sampling import Sample
-from clsviz.sources.searches import find as find_searches
-from clsviz.store.measurements import Measurements
-from clsviz.store.results import Results
+from clsviz.settings import (
+    ChunkTestSettings,
+    Experiment,
+    Pooling,
+    SearchSettings,
+    Settings,
+    Similarity,
+    refuse,
+)
+from clsviz.sources import models as model_names
 
-P = ParamSpec("P")
-T = TypeVar("T")
+Store: TypeAlias = str | Path | Workspace | None
+"""The folder of what is stored, by default `default_store()`; the server gives its workspace."""
+
+MOST_MODELS = 6  # that are compared
+
+Shows: TypeAlias = Progress | Callable[[int, int, str], object]
+"""Is called with what is done, of how much, and of what."""
 
 
 def measure(
@@ -51,8 +56,8 @@ def measure(
     *,
     vectors: str | Path | None = None,
     ray: str | None = None,
-    store: str | Path | None = None,
-    progress: Progress = silent,
+    store: Store = None,
+    progress: Shows = silent,
     runner: Runner = IN_PROCESS,
     **settings: Unpack[Settings],
 ) -> Result:
@@ -71,23 +76,21 @@ def measure(
     of sentences in their order, with their index. Raises ClsvizError.
     """
     experiment, texts = _experiment(model, corpus, settings)
-    bench = _Bench(store, progress, runner)
-    if experiment.probe_size != Experiment.probe_size:
-        reason = f"probe_size is {experiment.probe_size:,}, and norms take the whole sample."
-        raise SettingError(reason, "Leave it out.")
+    workspace, shows = Workspace.of(store, runner), _progress(progress)
     if vectors is not None:
         if ray is not None:
             raise SettingError("Own vectors are not measured on Ray.", "Leave ray out.")
-        return measure_vectors(Path(vectors).expanduser(), experiment, bench.results)
-    prepared = bench.prepare(experiment, texts)
-    kind = kind_of(experiment)
-    if ray is not None:
-        measure_by_ray(prepared, experiment, kind, bench.stores[0], ray, progress)
-    measured = bench.finish(measure_sample, prepared, experiment, kind, *bench.stores[:2])
-    result = norms(measured, experiment, bench.results)
+        path = Path(vectors).expanduser()
+        refuse("measure", experiment, SearchSettings(vectors=path, query_vectors=path))
+        fit = measuring.norms_of_own(path, experiment, workspace.results)
+        return norm_words.result_of_own(fit, experiment, path)
+    refuse("measure", experiment)
+    in_words = shows.worded(lambda fit: norm_words.result(fit, experiment))
+    fit = measuring.norms(experiment, workspace, in_words, texts, ray)
+    result = norm_words.result(fit, experiment)
     if texts is None:
         return result
-    order = prepared.sample.order[: len(result.table)].argsort()
+    order = fit.measured.sample.order[: len(result.table)].argsort()
     table = result.table.iloc[order].set_index("index").rename_axis(None)
     return replace(result, table=table, command="")
 
@@ -96,36 +99,28 @@ def probe(
     model: str = "minilm",
     corpus: Any = "python-docs",
     *,
-    random_weights: bool = False,
-    store: str | Path | None = None,
-    progress: Progress = silent,
+    random_weights: bool | None = False,
+    store: Store = None,
+    progress: Shows = silent,
     runner: Runner = IN_PROCESS,
     **settings: Unpack[Settings],
 ) -> Result:
     """Predict the length of sentences from their vectors, after every layer.
 
     layer, pooling: the vector whose direction, with half as many sentences and with shuffled
-    lengths, is tested too. random_weights: also with random weights, of three seeds.
+    lengths, is tested too. random_weights: also with random weights, of three seeds; None: where
+    they are stored.
     The other settings are those of `measure`.
 
     Returns R² and the error of held-out predictions as facts, and a table with a row for each
     vector: probe_error and norm_error are mean absolute errors, in the unit. Raises ClsvizError.
     """
     experiment, texts = _experiment(model, corpus, settings)
-    bench = _Bench(store, progress, runner)
-    probes.check(experiment)
-    prepared = bench.prepare(experiment, texts)
-    numbers, seconds = bench.read(prepared, experiment)
-    random = []
-    if random_weights:
-        name = UNTRAINED + experiment.model.removeprefix(UNTRAINED)
-        view = replace(experiment, layer=None, pooling="cls")
-        for seed in probes.SEEDS:
-            untrained = Prepared(find_model(name, seed, progress), prepared.sample)
-            (scores, _), extra_seconds = bench.read(untrained, view)
-            random.append(scores)
-            seconds += extra_seconds
-    result = probes.probes(prepared, numbers, experiment, random, seconds)
+    refuse("probe", experiment)
+    workspace, shows = Workspace.of(store, runner), _progress(progress)
+    in_words = shows.worded(lambda numbers: probe_words.result(numbers, experiment))
+    inputs = experiment, workspace, in_words, texts
+    result = probe_words.result(probing.probes(*inputs, random_weights=random_weights), experiment)
     return result if texts is None else replace(result, command="")
 
 
@@ -141,8 +136,8 @@ def search_test(
     similarity: Similarity = "cosine",
     max_exposure: float | None = None,
     length_power: float | None = None,
-    store: str | Path | None = None,
-    progress: Progress = silent,
+    store: Store = None,
+    progress: Shows = silent,
     runner: Runner = IN_PROCESS,
     **settings: Unpack[Settings],
 ) -> Result:
@@ -163,7 +158,7 @@ def search_test(
     defaults: Settings = {"sample_size": "all", "pooling": "mean"}
     experiment, texts = _experiment(model, corpus, {**defaults, **settings})
     files = {"searches": searches, "vectors": vectors, "query_vectors": query_vectors}
-    search = Search(
+    search = SearchSettings(
         task=task,
         titles=titles,
         similarity=similarity,
@@ -171,20 +166,13 @@ def search_test(
         length_power=length_power,
         **{key: Path(name).expanduser() for key, name in files.items() if name is not None},
     )
-    searching.check(experiment, search)
-    if search.vectors is not None and search.query_vectors is not None:
-        own = own_vectors.read(search.vectors)
-        queries = own_vectors.read(search.query_vectors, "query", "ids")
-        pairs, indexed = own_vectors.searches_of(own, queries, experiment)
-        rankings = rank_all(pairs, indexed, experiment.seed, length_power)
-        return searching.result(pairs, rankings, experiment, search, None, own.fingerprint)
-    bench = _Bench(store, progress, runner)
-    weights = find_model(experiment.model, experiment.seed, progress)
-    choice: dict[str, Any] = {"task": task, "titles": titles, "judged": search.searches}
-    pairs = find_searches(experiment, bench.root, **choice, texts=texts, progress=progress)
-    searched = pairs, weights, experiment, length_power
-    rankings = bench.finish(rank_texts, *searched, *bench.stores)
-    return searching.result(pairs, rankings, experiment, search, weights)
+    refuse("search-test", experiment, search)
+    if search.vectors is not None:
+        numbers = searching.search_own(experiment, search)
+    else:
+        inputs = Workspace.of(store, runner), _progress(progress), texts
+        numbers = searching.search(experiment, search, *inputs)
+    return search_words.result(numbers, experiment, search)
 
 
 def chunk_test(
@@ -196,8 +184,8 @@ def chunk_test(
     similarity: Similarity = "cosine",
     chunk_tokens: int | None = None,
     max_lost: float | None = None,
-    store: str | Path | None = None,
-    progress: Progress = silent,
+    store: Store = None,
+    progress: Shows = silent,
     runner: Runner = IN_PROCESS,
     **settings: Unpack[Settings],
 ) -> Result:
@@ -214,15 +202,13 @@ def chunk_test(
     table with a row for each way to search and each length. Raises ClsvizError, also where under
     100 sentences can search.
     """
-    defaults: Settings = {"sample_size": chunks.DEFAULT_SENTENCES, "pooling": "mean"}
+    defaults: Settings = {"sample_size": comparing.DEFAULT_SENTENCES, "pooling": "mean"}
     experiment, texts = _experiment(model, corpus, {**defaults, **settings})
     judged = None if searches is None else Path(searches).expanduser()
-    settings_of_cut = ChunkTestSettings(titles, judged, similarity, chunk_tokens, max_lost)
-    chunks.check(experiment)
-    bench = _Bench(store, progress, runner)
-    planned = bench.finish(plan_chunks, experiment, bench.root, titles, judged, texts)
-    containment = bench.finish(search_chunks, planned, experiment, similarity, *bench.stores)
-    return chunks.result(planned, containment, experiment, settings_of_cut)
+    cut = ChunkTestSettings(titles, judged, similarity, chunk_tokens, max_lost)
+    refuse("chunk-test", experiment, cut)
+    inputs = Workspace.of(store, runner), _progress(progress), texts
+    return chunk_words.result(chunking.chunk_test(experiment, cut, *inputs), experiment, cut)
 
 
 def compare(
@@ -233,8 +219,8 @@ def compare(
     search_corpus: str = SEARCH_CORPUS,
     search_pooling: Pooling = SEARCH_POOLING,
     chunks: bool = False,
-    store: str | Path | None = None,
-    progress: Progress = silent,
+    store: Store = None,
+    progress: Shows = silent,
     runner: Runner = IN_PROCESS,
     **settings: Unpack[Settings],
 ) -> Result:
@@ -251,23 +237,12 @@ def compare(
     """
     names = models.split(",") if isinstance(models, str) else models
     names = [name.strip() for name in names]
-    comparing.check(names)
+    check_models(names)
     experiment, texts = _experiment(names[0], corpus, settings)
-    bench = _Bench(store, progress, runner)
-    weights = [find_model(name, experiment.seed, progress) for name in names]
     views = [replace(experiment, corpus=name) for name in dict.fromkeys(corpora)] or [experiment]
-    samples = [bench.sample(view, texts) for view in views]
-    search = comparing.searching_of(experiment, search_corpus, search_pooling)
-    texts_of_search = bench.finish(comparing.find_texts, search, chunks, bench.root)
-    plans = [
-        comparing.Plan([Prepared(one, sample) for one in weights], view, search, *texts_of_search)
-        for view, sample in zip(views, samples, strict=True)
-    ]
-    results: list[Result] = []
-    for plan in plans:
-        seconds = bench.finish(comparing.measure_all, plan, bench.stores)
-        results.append(bench.finish(comparing.answer, plan, seconds, bench.stores))
-    return results[0] if len(results) == 1 else comparing.joined(results, plans)
+    search = comparing.search_of(experiment, search_corpus, search_pooling)
+    inputs = names, views, search, Workspace.of(store, runner), _progress(progress), texts
+    return compare_words.results(comparing.compare(*inputs, has_chunks=chunks))
 
 
 def report(
@@ -277,8 +252,8 @@ def report(
     others: Sequence[str] = (),
     search_corpus: str = SEARCH_CORPUS,
     search_pooling: Pooling = SEARCH_POOLING,
-    store: str | Path | None = None,
-    progress: Progress = silent,
+    store: Store = None,
+    progress: Shows = silent,
     runner: Runner = IN_PROCESS,
     **settings: Unpack[Settings],
 ) -> str:
@@ -291,13 +266,14 @@ def report(
     answer that fails otherwise says so in its place.
     """
     experiment, texts = _experiment(model, corpus, settings)
-    bench = _Bench(store, progress, runner)
-    prepared = bench.prepare(experiment, texts)
-    weights, label = prepared.weights, prepared.sample.corpus.label
-    options: dict[str, Any] = {"store": bench.root, "progress": progress, "runner": runner}
+    workspace, shows = Workspace.of(store, runner), _progress(progress)
+    with shows.at("fetch"):
+        weights = model_names.find(experiment.model, experiment.seed, shows)
+    sample = draw(experiment, workspace, shows, texts)
+    options: dict[str, Any] = {"store": workspace, "progress": shows}
     view = {**asdict(experiment), "corpus": corpus, **options}
     del view["model"]
-    search = comparing.searching_of(experiment, search_corpus, search_pooling)
+    search = comparing.search_of(experiment, search_corpus, search_pooling)
     searched: dict[str, Any] = {"search_corpus": search_corpus, "search_pooling": search_pooling}
     norm = {**view, "probe_size": Experiment.probe_size}
     questions: dict[str, Callable[[], Result]] = {
@@ -306,80 +282,68 @@ def report(
     }
     if search is not None:
         questions["Does length bend my search?"] = partial(search_test, **asdict(search), **options)
-        cut = {**asdict(search), "sample_size": chunks.DEFAULT_SENTENCES, **options}
-        questions[chunks.QUESTION] = partial(chunk_test, **cut)
+        cut = {**asdict(search), "sample_size": comparing.DEFAULT_SENTENCES, **options}
+        questions[chunk_words.QUESTION] = partial(chunk_test, **cut)
     if others:
         questions["Compare models"] = partial(compare, [model, *others], **view, **searched)
-    inside = weights, experiment.precision, anatomy.EXAMPLE
-    questions["Inside the model"] = lambda: anatomy.anatomy(
-        anatomy.dissected(*inside, runner, bench.results), weights, anatomy.EXAMPLE, experiment
-    )
+    inside = {name: getattr(experiment, name) for name in ("model", "seed", "precision")}
+    questions["Inside the model"] = partial(anatomy, **inside, **options)
     answers: list[Result | tuple[str, ClsvizError]] = []
     for question, answer in questions.items():
         try:
             answers.append(answer())
         except ClsvizError as error:
             answers.append((question, error))
-    sample = f"{len(prepared.sample):,} sentences, seed {experiment.seed}"
-    about = provenance.method(weights, prepared.sample.corpus, sample)
-    return page(f"{weights.label} on {label}", answers, about)
+    drawn = f"{len(sample):,} sentences, seed {experiment.seed}"
+    about = provenance.method(weights, sample.corpus, drawn)
+    return page(f"{weights.label} on {sample.corpus.label}", answers, about)
 
 
-def default_store() -> Path:
-    """The folder of the environment variable CLSVIZ_STORE, or one of the user's cache."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("CLSVIZ_STORE") or Path(cache) / "clsviz")
+def anatomy(
+    model: str = "minilm",
+    text: str = EXAMPLE,
+    *,
+    seed: int = 0,
+    precision: Any = "exact",
+    store: Store = None,
+    progress: Shows = silent,
+    runner: Runner = IN_PROCESS,
+) -> Result:
+    """The model in parts, and [CLS] of a text after each; raises ClsvizError."""
+    experiment = Experiment(model, seed=seed, precision=precision)
+    workspace, shows = Workspace.of(store, runner), _progress(progress)
+    with shows.at("fetch"):
+        weights = model_names.find(model, seed, shows)
+    parts = dissecting.dissect(weights, experiment.precision, text, workspace, shows)
+    return anatomy_words.result(parts, weights, text, experiment)
 
 
-class _Bench:
-    """The store of a call, who is told of its progress, and what runs models for it."""
+def trace(
+    model: str = "minilm",
+    text: str = EXAMPLE,
+    *,
+    seed: int = 0,
+    precision: Any = "exact",
+    store: Store = None,
+    progress: Shows = silent,
+    runner: Runner = IN_PROCESS,
+) -> Trace:
+    """A sentence in a model, word by word; raises ClsvizError."""
+    workspace, shows = Workspace.of(store, runner), _progress(progress)
+    with shows.at("fetch"):
+        weights = model_names.find(model, seed, shows)
+    return tracing.trace(weights, precision, text, workspace, shows)
 
-    def __init__(self, store: str | Path | None, progress: Progress, runner: Runner) -> None:
-        self.root = default_store() if store is None else Path(store).expanduser()
-        self.progress = progress
-        self.results = Results(self.root, SHIPPED)
-        self.stores = Measurements(self.root, SHIPPED), runner, self.results
 
-    def finish(
-        self, steps: Callable[Concatenate[Job[T], P], Steps], *args: P.args, **options: P.kwargs
-    ) -> T:
-        """Take all steps of a job; returns its result."""
-        job: Job[T] = Job()
-        last = job.done, job.total, job.unit
-        for _ in chain(steps(job, *args, **options), [None]):  # and after the last step
-            now = job.done, job.total, job.unit
-            if now != last:
-                self.progress(*now)
-            last = now
-        assert job.result is not None  # it has taken its last step
-        return job.result
+def check_models(names: Sequence[str]) -> None:
+    """Raise SettingError where these are not two to six different models."""
+    if not 2 <= len(set(names)) == len(names) <= MOST_MODELS:
+        reason = f"models is {', '.join(names) or 'empty'}."
+        raise SettingError(reason, f"Name two to {MOST_MODELS} different models.")
 
-    def prepare(self, experiment: Experiment, texts: Any) -> Prepared:
-        """The model and the sample of an experiment, or of sentences."""
-        weights = find_model(experiment.model, experiment.seed, self.progress)
-        return Prepared(weights, self.sample(experiment, texts))
 
-    def sample(self, experiment: Experiment, texts: Any) -> Sample:
-        """The sample of an experiment, or of sentences; raises CorpusError where it is empty."""
-        if texts is None:
-            sample = sampling.draw(experiment, self.root, self.progress)
-        else:
-            sample = sampling.sample_of(sources.from_texts(texts, experiment), experiment)
-        if not len(sample):
-            reason = f"{sample.corpus.label} holds no sentences."
-            raise CorpusError(reason, "Choose another corpus.")
-        return sample
-
-    def read(
-        self, prepared: Prepared, experiment: Experiment
-    ) -> tuple[tuple[ProbeScores, ControlProbes], float]:
-        """The numbers of probes, stored or computed, and the seconds that measuring took."""
-        stored = probes.find(prepared, experiment, self.results)
-        if stored is not None and stored[1] is not probes.PENDING:
-            return stored, 0.0
-        chunks, runner, results = self.stores
-        measured = self.finish(measure_sample, prepared, experiment, "vectors", chunks, runner)
-        return self.finish(probes.read, measured, experiment, results), measured.seconds
+def _progress(shows: Shows) -> Progress:
+    return shows if isinstance(shows, Progress) else Calls(shows)
 
 
 def _experiment(model: str, corpus: Any, settings: Settings) -> tuple[Experiment, Any]:

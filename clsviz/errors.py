@@ -41,6 +41,10 @@ class Undefined(ClsvizError):
     """The sentences do not determine the statistic."""
 
 
+class Constant(Undefined):
+    """The sentences, or their vectors, do not differ."""
+
+
 LONGEST_QUOTE = 80
 
 

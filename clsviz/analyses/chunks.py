@@ -1,34 +1,38 @@
 """Chunks of texts, searched by a sentence of theirs, and texts searched by their best chunk."""
 
-from collections.abc import Generator, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, compress
-from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clsviz import limits
 from clsviz.errors import Undefined
-from clsviz.experiment import Experiment
-from clsviz.jobs.jobs import Job, Steps
-from clsviz.jobs.measure import Prepared, last_vectors
-from clsviz.jobs.worker import Runner
-from clsviz.sources import chunks, models, sentences
+from clsviz.jobs.measure import last_vectors
+from clsviz.jobs.workspace import Workspace
+from clsviz.progress import Progress
+from clsviz.settings import ChunkTestSettings, Experiment, Similarity
+from clsviz.sources import chunks, models, searches, sentences
 from clsviz.sources.chunks import Chunks
 from clsviz.sources.models import Weights
+from clsviz.sources.prepared import Prepared
 from clsviz.sources.sampling import Sample
-from clsviz.sources.searches import Searches, corpus_of, find
+from clsviz.sources.searches import Searches, corpus_of
 from clsviz.statistics import ranking
-from clsviz.statistics.intervals import Floats
+from clsviz.statistics.containment import Recall, interval_of_mean
+from clsviz.statistics.intervals import Floats, Interval
 from clsviz.statistics.ranking import Floats32, Qrels
-from clsviz.store.measurements import Measurements
-from clsviz.store.results import Results
 
 VERSION: Final = 1
 """Changes when ranks are computed in another way."""
 
-WAYS: Final = ("cosine", "dot", "bm25")
+RETRIEVERS: Final = ("cosine", "dot", "bm25")
+
+KEPT: Final = 0.75
+"""Share of the sentences that chunks keep findable, at least, up to the advised length."""
 
 MOST_TRUNCATED: Final = 0.25
 """Share of the chunks of a size that the model reads in part, at most, where the size counts."""
@@ -54,7 +58,7 @@ class Containment:
 
     sizes: sentences of a chunk; and of each size: tokens, the median; n_chunks that the model reads
     as a whole, and n_truncated others, which are left out.
-    ranks: int32 (3, n_sizes, n_searches), from 1, of the best right chunk, by each of WAYS.
+    ranks: int32 (3, n_sizes, n_searches), from 1, of the best right chunk, by each of RETRIEVERS.
     positions: float32 (n_sizes, n_searches), of the sentence in its chunk.
     n_left_out: searches whose chunk is truncated at one of the sizes.
     seconds: that measuring took.
@@ -75,101 +79,195 @@ class Containment:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """A model and chunks, ready to be measured; searches: judged ones of whole texts, or None."""
+class ChunkInputs:
+    """A model and texts cut into chunks; judged: searches of whole texts, or None."""
 
     weights: Weights
     chunks: Chunks
-    searches: Searches | None = None
+    judged: Searches | None = None
 
 
-def plan(
-    job: Job[Plan],
-    experiment: Experiment,
-    root: Path,
-    titles: str = "",
-    judged: Path | None = None,
-    texts: Any = None,
-    most_texts: int | Literal["all"] = "all",
-) -> Steps:
-    """Find the model and cut the corpus, downloading what this machine lacks.
+@dataclass(frozen=True)
+class Gain:
+    """Recall among ten of judged searches by chunks of a size, less that by whole texts."""
 
-    titles, judged: as of `searches.find`; with either, at most so many whole texts are searched.
-    texts: in memory, in the place of the corpus.
+    recall: float
+    difference: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
+class ChunkNumbers:
+    """The numbers of a chunk test by a similarity.
+
+    recalls: by each of RETRIEVERS, of each size. gains: of each size, for judged searches, whose
+    recall by whole texts is uncut; () and NaN without them.
     """
-    weights = models.find(experiment.model, experiment.seed, job.show)
-    yield
-    cut = chunks.find(experiment, root, texts, job.show)
-    searches = None
-    if titles or judged is not None:
-        view = replace(experiment, sample_size=most_texts)
-        searches = find(view, root, titles=titles, judged=judged, texts=texts, progress=job.show)
-    job.result = Plan(weights, cut, searches)
+
+    inputs: ChunkInputs
+    measured: Containment
+    similarity: Similarity
+    recalls: dict[str, list[Recall]]
+    gains: tuple[Gain, ...] = ()
+    uncut: float = np.nan
+
+    @classmethod
+    def of(
+        cls, inputs: ChunkInputs, measured: Containment, similarity: Similarity, seed: int
+    ) -> Self:
+        """From ranks; the seed repeats the draws of intervals."""
+        recalls = recalls_of(measured, seed)
+        if not len(measured.recalls):
+            return cls(inputs, measured, similarity, recalls)
+        *of_sizes, uncut = measured.recalls
+        gains = (
+            Gain(
+                float(recall.mean()),
+                float((recall - uncut).mean()),
+                interval_of_mean(recall - uncut, seed, n_tested=len(of_sizes)),
+            )
+            for recall in of_sizes
+        )
+        return cls(inputs, measured, similarity, recalls, tuple(gains), float(uncut.mean()))
+
+    @property
+    def own(self) -> list[Recall]:
+        """By the similarity."""
+        return self.recalls[self.similarity]
+
+    @property
+    def tokens(self) -> list[int]:
+        """Tokens of a chunk of each size, the median."""
+        return list(map(round, self.measured.tokens))
+
+    @property
+    def best(self) -> Gain:
+        """The gain of the size whose chunks have the largest recall of judged searches."""
+        return max(self.gains, key=lambda gain: gain.recall)
 
 
-def key_of(plan: Plan, experiment: Experiment, similarity: str) -> tuple[object, ...]:
-    """The key of the ranks in the store. similarity: which judged searches are by."""
-    judged = (plan.searches.fingerprint, similarity) if plan.searches else ()
-    inputs = plan.chunks.fingerprint, plan.weights.fingerprint
-    return "chunks", VERSION, *inputs, experiment.pooling, *judged
+def recalls_of(measured: Containment, seed: int) -> dict[str, list[Recall]]:
+    """Recall of each size by each of RETRIEVERS."""
+    sizes = measured.positions, measured.sizes, measured.n_chunks
+    return {
+        name: [Recall.of(*columns, seed) for columns in zip(ranks, *sizes, strict=True)]
+        for name, ranks in zip(RETRIEVERS, measured.ranks, strict=True)
+    }
 
 
-def run(
-    job: Job[Containment],
-    plan: Plan,
+def advised_of(recalls: Sequence[Recall]) -> int:
+    """The place of the longest chunks that keep three in four sentences; −1 where none do."""
+    return max((n for n, one in enumerate(recalls) if one.recall_at_1 >= KEPT), default=-1)
+
+
+def chunk_test(
     experiment: Experiment,
-    similarity: Literal["cosine", "dot"],
-    measurements: Measurements,
-    runner: Runner,
-    store: Results,
-) -> Steps:
-    """Search chunks: what is stored is read, the rest is measured and stored.
+    settings: ChunkTestSettings,
+    workspace: Workspace,
+    progress: Progress,
+    texts: Any = None,
+) -> ChunkNumbers:
+    """Cut a corpus into chunks of several sizes, and search each for its sentences.
+
+    With titles or judged searches, whole texts are searched, too, as many as `sample_size` allows
+    whole texts. texts: in memory, in the place of the corpus. Raises ClsvizError.
+    """
+    titles, most, judged = settings.titles, limits.number("sample_size"), None
+    with progress.at("fetch"):
+        weights = models.find(experiment.model, experiment.seed, progress)
+        cut = chunks.find(experiment, workspace.root, texts, progress)
+        if titles or settings.searches is not None:
+            view = replace(experiment, sample_size="all" if math.isinf(most) else int(most))
+            choice = {"titles": titles, "judged": settings.searches, "texts": texts}
+            judged = searches.find(view, workspace.root, **choice, progress=progress)
+    inputs = ChunkInputs(weights, cut, judged)
+    measured = contained(inputs, experiment, settings.similarity, workspace, progress)
+    with progress.at("analysis"):
+        return ChunkNumbers.of(inputs, measured, settings.similarity, experiment.seed)
+
+
+def key_of(inputs: ChunkInputs, experiment: Experiment, similarity: str) -> tuple[object, ...]:
+    """The key of the ranks in the store. similarity: which judged searches are by."""
+    of_judged = (inputs.judged.fingerprint, similarity) if inputs.judged else ()
+    both = inputs.chunks.fingerprint, inputs.weights.fingerprint
+    return "chunks", VERSION, *both, experiment.pooling, *of_judged
+
+
+def contained(
+    inputs: ChunkInputs,
+    experiment: Experiment,
+    similarity: Similarity,
+    workspace: Workspace,
+    progress: Progress,
+) -> Containment:
+    """The ranks of chunks: what is stored is read, the rest is measured and stored.
 
     Raises Undefined where the model reads hardly more than single sentences.
     """
-    weights, cut, searches = plan.weights, plan.chunks, plan.searches
-    key = key_of(plan, experiment, similarity)
-    stored = store.find(key, Containment)
-    if stored is not None:
-        job.result = stored
-        return
-
-    n_done, n_all = 0, cut.n_chunks
-
-    def index(sample: Sample) -> Generator[None, None, Index]:
-        nonlocal n_done
-        inputs = Prepared(weights, sample), experiment, measurements, runner
-        norms, seconds = yield from last_vectors(job, *inputs, n_done, n_all)
-        n_done += len(sample)
-        return Index(norms.of(experiment.pooling), norms.n_tokens, norms.truncated, seconds)
-
+    weights, cut = inputs.weights, inputs.chunks
+    key = key_of(inputs, experiment, similarity)
+    known = workspace.results.find(key, Containment)
+    if known is not None:
+        return known
     sizes: list[Index] = []
+    n_done = 0
     for place in range(len(cut.sizes)):
-        one = yield from index(cut.sample(place))
+        sample, part = cut.sample(place), progress.part(n_done, cut.n_chunks, "texts")
+        one = _index(weights, sample, experiment, workspace, part)
+        n_done += len(sample)
         if place and one.truncated.mean() > MOST_TRUNCATED:
             break
         sizes.append(one)
     if len(sizes) < 2:
         reason = "The model reads over a quarter of the chunks of two sentences only in part."
         raise Undefined(reason, "Choose a model of a higher limit, or texts of shorter sentences.")
-    contained = contain(cut, sizes)
-    if searches is not None:
-        texts, queries = searches.samples
-        asking = yield from index(queries)
-        qrels = Qrels.of(searches.relevant, len(texts))
-        recalls: list[Floats] = []
-        for size in (*contained.sizes, None):
-            sample, owners = _chunks_of(searches, size)
-            sizes.append(one := (yield from index(sample)))
-            top_k = ranking.rank_by_chunks(asking.by(similarity), one.by(similarity), owners)
-            recalls.append(qrels.recalls(top_k))
-        contained = replace(
-            contained,
-            seconds=sum(one.seconds for one in (asking, *sizes)),
-            recalls=np.array(recalls),
-            truncated=float(one.truncated.mean()),
-        )
-    job.result = store.get(key, Containment, lambda: contained)
+    with progress.at("analysis"):
+        containment = contain(cut, sizes)
+    if inputs.judged is not None:
+        part = progress.part(n_done, cut.n_chunks, "texts")
+        of_chunks = inputs.judged, containment, experiment, similarity
+        containment = _with_judged(weights, *of_chunks, workspace, part)
+    return workspace.results.put(key, containment)
+
+
+def _with_judged(
+    weights: Weights,
+    judged: Searches,
+    containment: Containment,
+    experiment: Experiment,
+    similarity: Similarity,
+    workspace: Workspace,
+    progress: Progress,
+) -> Containment:
+    """With recalls of judged searches by the best chunk of each size, and by whole texts."""
+    texts, queries = judged.samples
+    asking = _index(weights, queries, experiment, workspace, progress)
+    qrels = Qrels.of(judged.relevant, len(texts))
+    seconds, n_done = containment.seconds + asking.seconds, len(queries)
+    recalls: list[Floats] = []
+    truncated = 0.0
+    for size in (*containment.sizes, None):
+        sample, owners = _chunks_of(judged, size)
+        part = progress.part(n_done, n_done, "texts")
+        one = _index(weights, sample, experiment, workspace, part)
+        n_done, seconds = n_done + len(sample), seconds + one.seconds
+        with progress.at("analysis"):
+            inputs = asking.by(similarity), one.by(similarity), owners
+            recalls.append(qrels.recalls(ranking.rank_by_chunks(*inputs)))
+        truncated = float(one.truncated.mean())  # at last of whole texts
+    return replace(containment, seconds=seconds, recalls=np.array(recalls), truncated=truncated)
+
+
+def _index(
+    weights: Weights,
+    sample: Sample,
+    experiment: Experiment,
+    workspace: Workspace,
+    progress: Progress,
+) -> Index:
+    """The vectors of a sample."""
+    norms, seconds = last_vectors(Prepared(weights, sample), experiment, workspace, progress)
+    return Index(norms.of(experiment.pooling), norms.n_tokens, norms.truncated, seconds)
 
 
 def contain(cut: Chunks, sizes: Sequence[Index]) -> Containment:
@@ -193,7 +291,7 @@ def contain(cut: Chunks, sizes: Sequence[Index]) -> Containment:
         texts = cut.cut[n].table["sentence"].filter(read).to_pylist()
         by_vectors = (
             ranking.relevant_ranks(sizes[0].by(way)[queries], one.by(way)[read], qrels)[0]
-            for way in WAYS[:2]
+            for way in RETRIEVERS[:2]
         )
         ranks.append([*by_vectors, ranking.relevant_ranks_by_words(words, texts, qrels)])
     columns = list(zip(sizes, is_read, strict=True))

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from clsviz.analyses.search import Indexed
 from clsviz.errors import CorpusError, quote
 from clsviz.experiment import Experiment
 from clsviz.sources import corpora, searches, text_files
@@ -23,6 +22,22 @@ from clsviz.statistics.ranking import Floats32
 SAVE: Final = "Save a list of numbers a row, as pandas does: frame.to_parquet(“vectors.parquet”)."
 
 MOST_DIMENSIONS: Final = 16_384
+
+
+@dataclass(frozen=True, eq=False)
+class Indexed:
+    """Vectors of texts and queries, float32 (n, width), and n_tokens and truncated of the texts.
+
+    means: those of the mean over all tokens, texts and queries, or () where the others are it.
+    seconds: that measuring took.
+    """
+
+    texts: Floats32
+    queries: Floats32
+    n_tokens: NDArray[np.int32]
+    truncated: NDArray[np.bool_]
+    means: tuple[Floats32, ...] = ()
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

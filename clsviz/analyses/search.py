@@ -1,45 +1,31 @@
-"""Texts ranked for searches by every way to search: measured once, then stored."""
+"""Texts ranked for searches by every retriever: measured once, then stored; and evaluated."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clsviz.analyses import own_vectors
+from clsviz.analyses.own_vectors import Indexed
 from clsviz.errors import Undefined
-from clsviz.experiment import Experiment
-from clsviz.jobs.jobs import Job, Steps
-from clsviz.jobs.measure import Prepared, last_vectors
-from clsviz.jobs.worker import Runner
-from clsviz.sources import models
+from clsviz.jobs.measure import last_vectors
+from clsviz.jobs.workspace import Workspace
+from clsviz.progress import Progress
+from clsviz.settings import Experiment, SearchSettings, Similarity
+from clsviz.sources import models, searches
 from clsviz.sources.models import Weights
-from clsviz.sources.searches import Searches, find
+from clsviz.sources.prepared import Prepared
+from clsviz.sources.searches import Searches
 from clsviz.statistics import fixes
-from clsviz.statistics.exposure import Evaluation
-from clsviz.statistics.ranking import Floats32, rank, rank_by_words, relevant_ranks, unit
-from clsviz.store.measurements import Measurements
-from clsviz.store.results import Results
+from clsviz.statistics.exposure import Evaluation, Ranking
+from clsviz.statistics.fixes import Advice, advise, folds_of
+from clsviz.statistics.ranking import Qrels, rank, rank_by_words, relevant_ranks, unit
+
+OTHER: Final[dict[str, Similarity]] = {"cosine": "dot", "dot": "cosine"}
 
 VERSION: Final = 1  # changes when rankings are computed in another way
-
-
-@dataclass(frozen=True, eq=False)
-class Indexed:
-    """Vectors of texts and queries, float32 (n, width), and n_tokens and truncated of the texts.
-
-    means: those of the mean over all tokens, texts and queries, or () where the others are it.
-    seconds: that measuring took.
-    """
-
-    texts: Floats32
-    queries: Floats32
-    n_tokens: NDArray[np.int32]
-    truncated: NDArray[np.bool_]
-    means: tuple[Floats32, ...] = ()
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,39 +56,112 @@ class Rankings:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """A model and searches, ready to be measured."""
+class SearchNumbers:
+    """Searches, what every retriever ranks first for them, and its evaluation by a similarity.
 
-    weights: Weights
-    searches: Searches
-
-
-def plan(job: Job[Plan], experiment: Experiment, root: Path, titles: str = "") -> Steps:
-    """Find the model and make searches of the corpus, downloading what this machine lacks.
-
-    titles: the column that searches, "" for the likeliest.
+    model: what ranked, or None for own vectors. fingerprint: of the model or the vectors.
+    own, other, words: by the similarity, by the other one, by BM25. fixes: by name, each with its
+    effect on all searches. advice: by half of them.
     """
-    weights = models.find(experiment.model, experiment.seed, job.show)
-    yield
-    job.result = Plan(weights, find(experiment, root, titles=titles, progress=job.show))
+
+    searches: Searches
+    rankings: Rankings
+    model: Weights | None
+    fingerprint: str
+    similarity: Similarity
+    qrels: Qrels
+    own: Ranking
+    other: Ranking
+    words: Ranking
+    fixes: Mapping[str, tuple[Ranking, Advice]]
+    advice: Advice | None
+
+
+def search(
+    experiment: Experiment,
+    settings: SearchSettings,
+    workspace: Workspace,
+    progress: Progress,
+    texts: Any = None,
+) -> SearchNumbers:
+    """Make searches of a corpus, rank its texts by every retriever, and evaluate them.
+
+    texts: in memory, in the place of the corpus. Raises ClsvizError, Undefined where there are
+    under 30 searches.
+    """
+    choice = {"task": settings.task, "titles": settings.titles, "judged": settings.searches}
+    with progress.at("fetch"):
+        weights = models.find(experiment.model, experiment.seed, progress)
+        made = searches.find(experiment, workspace.root, **choice, texts=texts, progress=progress)
+    rankings = ranked(made, weights, experiment, settings.length_power, workspace, progress)
+    with progress.at("analysis"):
+        return evaluate(made, rankings, experiment, settings, weights)
+
+
+def search_own(experiment: Experiment, settings: SearchSettings) -> SearchNumbers:
+    """The same by own vectors in files."""
+    assert settings.vectors is not None
+    assert settings.query_vectors is not None  # one is not set without the other
+    own = own_vectors.read(settings.vectors)
+    queries = own_vectors.read(settings.query_vectors, "query", "ids")
+    made, indexed = own_vectors.searches_of(own, queries, experiment)
+    rankings = rank_all(made, indexed, experiment.seed, settings.length_power)
+    return evaluate(made, rankings, experiment, settings, None, own.fingerprint)
+
+
+def evaluate(
+    made: Searches,
+    rankings: Rankings,
+    experiment: Experiment,
+    settings: SearchSettings,
+    model: Weights | None = None,
+    fingerprint: str = "",
+) -> SearchNumbers:
+    """Recall and exposure of every retriever by a similarity, and the advised fix."""
+    seed, similarity = experiment.seed, settings.similarity
+    evaluation = Evaluation.of(made.relevant, rankings.n_tokens, seed)
+    words = evaluation.rank(rankings.retrievers["bm25"])
+    prefix = f"{similarity} "
+    retrievers = {
+        name.removeprefix(prefix): evaluation.rank(top_k, words)
+        for name, top_k in rankings.retrievers.items()
+        if name in OTHER or name.startswith(prefix)
+    }
+    own, other = retrievers.pop(similarity), retrievers.pop(OTHER[similarity])
+    fixed = {"normalized": other, **retrievers} if similarity == "dot" else retrievers
+    n = len(made.relevant)
+    of_all = np.ones(n, np.bool_), evaluation.draws
+    return SearchNumbers(
+        made,
+        rankings,
+        model,
+        model.fingerprint if model else fingerprint,
+        similarity,
+        evaluation.qrels,
+        own,
+        other,
+        words,
+        {fix: (one, Advice.of(fix, own, one, *of_all)) for fix, one in fixed.items()},
+        advise(own, fixed, folds_of(n, seed), seed),
+    )
 
 
 def key_of(
-    searches: Searches, fingerprint: str, experiment: Experiment, power: float | None
+    made: Searches, fingerprint: str, experiment: Experiment, power: float | None
 ) -> tuple[object, ...]:
     """The key of the rankings in the store; fingerprint: of the model, or of own vectors."""
     settings = experiment.pooling, experiment.seed, power
-    return "search", VERSION, searches.fingerprint, fingerprint, *settings
+    return "search", VERSION, made.fingerprint, fingerprint, *settings
 
 
-def rank_all(searches: Searches, indexed: Indexed, seed: int, power: float | None) -> Rankings:
+def rank_all(made: Searches, indexed: Indexed, seed: int, power: float | None) -> Rankings:
     """Search by shared words, by both similarities, and by both with every fix.
 
     power: of the user's own fix, or None. Raises Undefined where the texts have too few lengths.
     """
-    qrels, n = Evaluation.of(searches.relevant, indexed.n_tokens).qrels, len(searches.relevant)
+    qrels, n = Evaluation.of(made.relevant, indexed.n_tokens).qrels, len(made.relevant)
     folds = fixes.folds_of(n, seed)
-    samples = searches.queries, searches.texts
+    samples = made.queries, made.texts
     top_k = {"bm25": rank_by_words(*(some.table["sentence"].to_pylist() for some in samples))}
     coefficients, nearest = {}, []
     # Tokens beyond those that the model reads have no part in a vector.
@@ -136,45 +195,40 @@ def rank_all(searches: Searches, indexed: Indexed, seed: int, power: float | Non
     )
 
 
-def index(
-    job: Job[Any],
-    searches: Searches,
+def ranked(
+    made: Searches,
     weights: Weights,
     experiment: Experiment,
-    measurements: Measurements,
-    runner: Runner,
-) -> Generator[None, None, Indexed]:
-    """Measure texts and queries as a part of a job: what is stored is read.
+    power: float | None,
+    workspace: Workspace,
+    progress: Progress,
+) -> Rankings:
+    """Rank the texts for all searches: what is stored is read, the rest is measured and stored."""
+    key = key_of(made, weights.fingerprint, experiment, power)
+    rankings = workspace.results.find(key, Rankings)
+    if rankings is not None:
+        return replace(rankings, seconds=0.0)
+    indexed = index(made, weights, experiment, workspace, progress)
+    with progress.at("analysis"):
+        new = rank_all(made, indexed, experiment.seed, power)
+        return workspace.results.put(key, new)
 
-    Raises SettingError, with the first texts, where the model lacks the vector.
-    """
-    both = [
-        (Prepared(weights, sample), experiment, measurements, runner) for sample in searches.samples
-    ]
-    texts, seconds = yield from last_vectors(job, *both[0])
-    queries, seconds_of_queries = yield from last_vectors(job, *both[1])
+
+def index(
+    made: Searches,
+    weights: Weights,
+    experiment: Experiment,
+    workspace: Workspace,
+    progress: Progress,
+) -> Indexed:
+    """Measure texts and queries; raises SettingError where the model lacks the vector."""
+    of_texts, of_queries = (Prepared(weights, sample) for sample in made.samples)
+    n_texts, n = len(of_texts.sample), len(of_texts.sample) + len(of_queries.sample)
+    of_texts_only = progress.part(0, n, "texts")
+    texts, seconds = last_vectors(of_texts, experiment, workspace, of_texts_only)
+    rest = progress.part(n_texts, n, "texts")
+    queries, seconds_of_queries = last_vectors(of_queries, experiment, workspace, rest)
     pooling = experiment.pooling
     means = () if pooling == "mean" else (texts.of("mean"), queries.of("mean"))
     vectors = texts.of(pooling), queries.of(pooling)
     return Indexed(*vectors, texts.n_tokens, texts.truncated, means, seconds + seconds_of_queries)
-
-
-def run(
-    job: Job[Rankings],
-    searches: Searches,
-    weights: Weights,
-    experiment: Experiment,
-    power: float | None,
-    measurements: Measurements,
-    runner: Runner,
-    store: Results,
-) -> Steps:
-    """Rank the texts for all searches: what is stored is read, the rest is measured and stored."""
-    key = key_of(searches, weights.fingerprint, experiment, power)
-    rankings = store.find(key, Rankings)
-    if rankings is not None:
-        job.result = replace(rankings, seconds=0.0)
-        return
-    indexed = yield from index(job, searches, weights, experiment, measurements, runner)
-    compute = partial(rank_all, searches, indexed, experiment.seed, power)
-    job.result = store.get(key, Rankings, compute)

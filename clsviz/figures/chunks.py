@@ -7,7 +7,7 @@ import numpy as np
 
 from clsviz.figures import style
 from clsviz.figures.style import Figure, Trace
-from clsviz.results.numbers import percent, points
+from clsviz.numbers import percent, points
 from clsviz.results.result import Result
 
 TICKS: Final = (5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000)

@@ -6,7 +6,7 @@ import numpy as np
 
 from clsviz.figures import style
 from clsviz.figures.style import Figure, Trace
-from clsviz.results.numbers import DASH, length, percent
+from clsviz.numbers import DASH, length, percent
 from clsviz.results.result import Result
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import numpy as np
 
 from clsviz.figures import style
 from clsviz.figures.style import Figure, Trace
-from clsviz.results.numbers import FORMS
+from clsviz.numbers import FORMS
 from clsviz.results.result import Result
 
 GAP: Final = 0.06

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clsviz.figures import style
 from clsviz.figures.style import Figure, Trace
-from clsviz.results.numbers import percent, rounded, times
+from clsviz.numbers import percent, rounded, times
 from clsviz.results.result import Result
 
 LEAST: Final = 0.02

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from clsviz.figures import style
 from clsviz.figures.style import LINE, POINTS, SUMMARY, Figure, Trace
-from clsviz.results.numbers import counted, percent
+from clsviz.numbers import counted, percent
 from clsviz.results.result import Result
 
 if TYPE_CHECKING:

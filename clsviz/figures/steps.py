@@ -7,7 +7,7 @@ import numpy as np
 
 from clsviz.figures import style
 from clsviz.figures.style import Figure, Trace
-from clsviz.results.numbers import number
+from clsviz.numbers import number
 from clsviz.results.result import Result
 
 FEW_WORDS: Final = 14

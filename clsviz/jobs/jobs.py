@@ -1,24 +1,32 @@
-"""Work in the background, shared by all who ask for the same."""
+"""Work in the background, shared by all who ask for the same.
+
+A job is a function in a thread of its own. What it does with a resource of the server, it does in
+turns: whoever calls `progress` gives up the turn to a job that has had less time.
+"""
 
 import itertools
 import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Generator, Hashable
-from typing import Any, Generic, TypeAlias, TypeVar
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from clsviz import limits
 from clsviz.errors import ClsvizError, SettingError
-from clsviz.progress import Cancelled
+from clsviz.progress import Cancelled, Progress, Resource
+
+if TYPE_CHECKING:
+    from clsviz.sources.models import Weights
 
 T = TypeVar("T")
 
-Steps: TypeAlias = Generator[None, None, None]
-"""The steps of a job: where it yields, other jobs have their turn."""
-
 MOST_ENDED = 32
 """Jobs that are remembered after their end."""
+
+N_FETCHING = 4
+"""Jobs that download and read at once; of the other resources one job at a time has the turn."""
 
 TURN_SECONDS = 5.0
 LOADING_SHARE = 5.0
@@ -27,35 +35,39 @@ LOADING_SHARE = 5.0
 GRACE_SECONDS = 60.0
 """In public mode a job ends when the sessions that want it have been gone for so long."""
 
+LOOK_SECONDS = 0.5
+"""A job that waits for its turn looks so often whether anybody still wants it."""
+
 LEFT = -math.inf
-"""The time until which a session wanted a job that it has left."""
+"""Marks a session that has left a job."""
 
 _log = logging.getLogger(__name__)
 _numbers = itertools.count(1)
 
 
-class Job(Generic[T]):
-    """One piece of work.
+class Job(Progress, Generic[T]):
+    """One piece of work, and its progress.
 
-    done, total, unit: its progress. result: as far as there is one. error: what ended it, or None.
+    done, total, unit: how much of what is done. resource: that it uses, or waits for.
+    weights: of the model that it runs. result: as far as there is one. error: what ended it.
     is_active: False once it has ended. is_cancelled: True if nobody wants it any more.
-    seconds: time that it has had. ends: when it has had too much.
-    head_start: time that counts as if it had had it.
+    seconds: time for which it has had a turn, from head_start on: seconds charged at creation, so
+    that new jobs do not overtake old ones.
     wanted_until: by session, infinite while it is connected, LEFT once it has left the job.
     """
 
-    def __init__(
-        self, model: Hashable = None, is_urgent: bool = False, head_start: float = 0.0
-    ) -> None:
+    def __init__(self, jobs: "Jobs", *, is_urgent: bool = False, head_start: float = 0.0) -> None:
         self.number = next(_numbers)
-        self.model, self.is_urgent, self.head_start = model, is_urgent, head_start
+        self._jobs, self.is_urgent, self.head_start = jobs, is_urgent, head_start
         self.done, self.total, self.unit = 0, 0, ""
+        self.resource: Resource | None = None
+        self.weights: Weights | None = None
         self.result: T | None = None
         self.error: Exception | None = None
         self.is_active = True
         self.is_cancelled = False
         self.seconds = 0.0
-        self.ends = math.inf
+        self.turn_began = math.inf  # infinite while it has no turn
         self.wanted_until: dict[Hashable, float] = {}
 
     @property
@@ -64,24 +76,62 @@ class Job(Generic[T]):
         return not self.is_urgent, self.head_start + self.seconds, self.number
 
     @property
+    def model(self) -> str:
+        """The fingerprint of the model that it runs, or ""."""
+        return self.weights.fingerprint if self.weights else ""
+
+    @property
     def is_wanted(self) -> bool:
         """True if a session wants it that is connected, or has not been gone for long."""
         return max(self.wanted_until.values(), default=LEFT) > time.monotonic()
 
-    def show(self, done: int, total: int, unit: str) -> None:
-        """Note the progress; raises Cancelled where nobody wants the job any more.
+    def __call__(self, done: int, total: int, unit: str) -> None:
+        """Note the progress, and let a job that has had less time have its turn first.
 
-        Raises SettingError where it takes longer than the server has for it.
+        Raises Cancelled where nobody wants the job any more, and SettingError where it takes longer
+        than the server has for it.
         """
         self.done, self.total, self.unit = done, total, unit
+        self.check()
+        if self.resource not in (None, "fetch"):  # threads of downloads call, too
+            self._jobs.yield_turn(self)
+
+    def publish(self, make: Callable[[], T]) -> None:
+        """Show a result of what is done so far."""
+        self.result = make()
+
+    @contextmanager
+    def at(self, resource: Resource, weights: "Weights | None" = None) -> Iterator[None]:
+        """The lines within use a resource, once it is the job's turn."""
+        before = self.resource, self.weights
+        self._jobs.move(self, resource, weights)
+        try:
+            yield
+        finally:
+            self._jobs.move(self, *before)
+
+    def check(self) -> None:
+        """Raise Cancelled or SettingError where the job has to end."""
         self.is_cancelled |= bool(self.wanted_until) and not self.is_wanted
         if self.is_cancelled:
             raise Cancelled
-        if time.monotonic() > self.ends:
-            most = limits.number("job_seconds")
+        most = limits.number("job_seconds")
+        if self.seconds + max(0.0, time.monotonic() - self.turn_began) > most:
             reason = f"This takes longer than the {most:,g} seconds that the server has for it."
             remedy = "Choose a smaller sample. Run clsviz on your own machine for it."
             raise SettingError(reason, remedy)
+
+    def run(self, function: Callable[["Job[T]"], T]) -> None:
+        """Call the function, and note how it ends."""
+        try:
+            self.result = function(self)
+        except Cancelled:
+            pass
+        except Exception as error:  # the user's, or a bug: the page says it
+            if not isinstance(error, ClsvizError):  # whose message may hold what a visitor sent
+                _log.exception("job %d", self.number)
+            self.error = error
+        self._jobs.end(self)
 
     def want(self, session: Hashable) -> None:
         """A session wants this job, or is back; one that has left it does not return by itself."""
@@ -102,41 +152,78 @@ class Job(Generic[T]):
         return self.wanted_until.get(session) == LEFT
 
 
-class Jobs:
-    """Threads that take steps of jobs in turn; limits of a server hold for each session and job."""
+class _Turns:
+    """Who has the turn of a resource: the jobs in it, and when its model gives way to another."""
 
-    def __init__(self, name: str, *, n_threads: int = 1) -> None:
+    def __init__(self, n_at_once: int = 1) -> None:
+        self.n_at_once = n_at_once
+        self.inside: set[Job[Any]] = set()
+        self.waiting: set[Job[Any]] = set()
+        self.model, self.ends = "", 0.0
+        self.is_loading = False
+
+    def next(self) -> Job[Any]:
+        """The job whose turn it is, of those that wait."""
+        waiting = sorted(self.waiting, key=lambda job: job.turn)
+        if waiting[0].is_urgent or time.monotonic() > self.ends:
+            return waiting[0]
+        return next((job for job in waiting if job.model == self.model), waiting[0])
+
+    def enter(self, job: Job[Any]) -> None:
+        """The job has its turn."""
+        self.waiting.remove(job)
+        self.inside.add(job)
+        self.is_loading = job.model != self.model
+        self.model, job.turn_began = job.model, time.monotonic()
+
+    def leave(self, job: Job[Any]) -> None:
+        """The job gives up its turn; a model that it has loaded keeps its own for a while."""
+        seconds = time.monotonic() - job.turn_began
+        job.seconds += seconds
+        if self.is_loading:
+            self.ends = job.turn_began + max(TURN_SECONDS, LOADING_SHARE * seconds)
+        self.inside.remove(job)
+        job.turn_began = math.inf
+
+
+class Jobs:
+    """Jobs by key, and their turns; limits of a server hold for each session and job."""
+
+    def __init__(self) -> None:
         self._jobs: dict[Hashable, Job[Any]] = {}
-        self._steps: dict[Job[Any], Steps] = {}
-        self._running: set[Job[Any]] = set()
-        self._lock = threading.Condition()
-        for number in range(n_threads):
-            threading.Thread(target=self._run, daemon=True, name=f"{name}-{number}").start()
+        self._changed = threading.Condition(threading.RLock())
+        self._turns: dict[Resource, _Turns] = {
+            "fetch": _Turns(N_FETCHING),
+            "model": _Turns(),
+            "analysis": _Turns(),
+        }
 
     def ask(
         self,
         key: Hashable,
-        steps: Callable[[Job[T]], Steps],
+        function: Callable[[Job[T]], T],
         session: Hashable,
         *,
-        model: Hashable = None,
         is_urgent: bool = False,
     ) -> Job[T]:
-        """The job of this key, started if there is none; one that failed or was left stays so.
+        """The job of this key, started if there is none.
 
-        steps: a generator that sets the progress and the result of the job it is given.
-        model: that it runs; another one has its turn only after a while, as loading takes time.
-        A session that has too many leaves the one that was asked for longest ago.
+        A failed or cancelled job is returned as it is; `again` restarts it. function: takes the job
+        as its progress, and returns the result. A session that has too many jobs leaves the one
+        that was asked for longest ago.
         """
-        with self._lock:
+        with self._changed:
             job = self._jobs.pop(key, None)
             if job is None:
-                job = Job(model, is_urgent, min((j.turn[1] for j in self._steps), default=0.0))
-                self._steps[job] = steps(job)
+                active = [other for other in self._jobs.values() if other.is_active]
+                head_start = min((other.turn[1] for other in active), default=0.0)
+                job = Job(self, is_urgent=is_urgent, head_start=head_start)
+                job.want(session)
+                name = f"job-{job.number}"
+                threading.Thread(target=job.run, args=(function,), daemon=True, name=name).start()
                 ended = [key for key, other in self._jobs.items() if not other.is_active]
                 for old in ended[:-MOST_ENDED]:
                     del self._jobs[old]
-                self._lock.notify()
             if job.is_active:
                 job.want(session)
             active = [other for other in self._jobs.values() if other.is_active]
@@ -148,66 +235,66 @@ class Jobs:
 
     def again(self, job: Job[Any], session: Hashable) -> None:
         """Let a session have a job again that it left, or that failed: the next `ask` does it."""
-        with self._lock:
+        with self._changed:
             job.wanted_until.pop(session, None)
             job.want(session)
             if job.error or job.is_cancelled:
                 self._jobs = {key: other for key, other in self._jobs.items() if other is not job}
 
     def ahead(self, job: Job[Any]) -> int:
-        """How many jobs have their turn before this one."""
-        with self._lock:
-            return sum(other.turn < job.turn for other in self._steps)
+        """How many jobs have their turn before this one at the resource that it waits for."""
+        with self._changed:
+            if job.resource is None:
+                return 0
+            turns = self._turns[job.resource]
+            return sum(other.turn < job.turn for other in turns.waiting | turns.inside)
 
     def disconnect(self, session: Hashable) -> None:
         """A session has gone: in public mode its jobs end in a while, if no other wants them."""
         seconds = GRACE_SECONDS if limits.is_public() else math.inf
-        with self._lock:
+        with self._changed:
             for job in self._jobs.values():
                 if job.is_wanted_by(session):
                     job.wanted_until[session] = time.monotonic() + seconds
 
-    def _run(self) -> None:
-        last: Job[Any] | None = None
-        turn_ends = 0.0
-        while True:
-            with self._lock:
-                self._lock.wait_for(lambda: self._steps.keys() - self._running)
-                job = self._next(last, turn_ends)
-                self._running.add(job)
-                steps = self._steps[job]
-            began = time.monotonic()
-            is_over = self._step(job, steps)
-            seconds = time.monotonic() - began
-            job.seconds += seconds
-            if last is None or job.model != last.model:  # its first step has loaded the model
-                turn_ends = began + max(TURN_SECONDS, LOADING_SHARE * seconds)
-            last = job
-            with self._lock:
-                self._running.remove(job)
-                if is_over:
-                    del self._steps[job]
-                    job.is_active = False
-                self._lock.notify()
+    def move(self, job: Job[Any], resource: Resource | None, weights: "Weights | None") -> None:
+        """Give up the turn that a job has, and wait for its turn at another resource.
 
-    def _next(self, last: Job[Any] | None, turn_ends: float) -> Job[Any]:
-        """The job whose turn it is."""
-        waiting = sorted(self._steps.keys() - self._running, key=lambda job: job.turn)
-        if last is None or waiting[0].is_urgent or time.monotonic() > turn_ends:
-            return waiting[0]
-        return next((job for job in waiting if job.model == last.model), waiting[0])
+        Raises Cancelled or SettingError where the job has to end meanwhile.
+        """
+        with self._changed:
+            if job.resource:
+                self._turns[job.resource].leave(job)
+                self._changed.notify_all()
+            job.resource, job.weights = None, weights
+            if resource:
+                self._wait(job, resource)
 
-    def _step(self, job: Job[Any], steps: Steps) -> bool:
-        """Take one step of a job; True if it was the last."""
-        job.ends = time.monotonic() + limits.number("job_seconds") - job.seconds
+    def yield_turn(self, job: Job[Any]) -> None:
+        """Let a job that has had less time have its turn first."""
+        with self._changed:
+            assert job.resource
+            if self._turns[job.resource].waiting:
+                self.move(job, job.resource, job.weights)
+
+    def end(self, job: Job[Any]) -> None:
+        """A job has ended."""
+        with self._changed:
+            job.is_active = False
+            self._changed.notify_all()
+
+    def _wait(self, job: Job[Any], resource: Resource) -> None:
+        turns = self._turns[resource]
+        turns.waiting.add(job)
+        job.resource = resource
         try:
-            job.show(job.done, job.total, job.unit)
-            next(steps)
-        except (StopIteration, Cancelled):
-            return True
-        except Exception as error:  # the user's, or a bug: the thread goes on, and the page says it
-            if not isinstance(error, ClsvizError):  # whose message may hold what a visitor sent
-                _log.exception("job %d", job.number)
-            job.error = error
-            return True
-        return False
+            while len(turns.inside) >= turns.n_at_once or turns.next() is not job:
+                self._changed.wait(LOOK_SECONDS)
+                job.check()
+        except BaseException:
+            turns.waiting.remove(job)
+            job.resource = None
+            self._changed.notify_all()
+            raise
+        turns.enter(job)
+        self._changed.notify_all()  # there may be room for another one

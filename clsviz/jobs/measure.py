@@ -1,19 +1,20 @@
 """Measuring a sample, a slice of about a second at a time."""
 
 import time
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from clsviz.errors import CorpusError
 from clsviz.experiment import Experiment
-from clsviz.jobs.jobs import Job, Steps
-from clsviz.jobs.worker import Runner
-from clsviz.measurements import FORMS, Arrays, Kind, Last, Means, Norms
-from clsviz.sources import models, sampling
+from clsviz.jobs.workspace import Workspace
+from clsviz.measurements import FORMS, Arrays, Kind, Last, Means
+from clsviz.progress import Progress
+from clsviz.sources import corpora, models, sampling
 from clsviz.sources.models import Weights
+from clsviz.sources.prepared import Measured, Prepared
 from clsviz.sources.sampling import Sample
-from clsviz.store.measurements import MERGED, Measurements, n_sentences
+from clsviz.store.measurements import MERGED, n_sentences
 
 SLICE_SECONDS = 1.0
 FIRST_SLICE = 16
@@ -23,115 +24,120 @@ GROWTH = 1.5
 """A result is published with so many times the sentences of the last: pages are drawn for it."""
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """A model and a sample, ready to be measured."""
+def prepare(
+    experiment: Experiment, workspace: Workspace, progress: Progress, texts: Any = None
+) -> Prepared:
+    """Find the model and draw the sample, downloading what this machine lacks.
 
-    weights: Weights
-    sample: Sample
-
-
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """The norms of the first `len(norms)` sentences of a sample, by one model.
-
-    key: the name under which they are stored. n_new: sentences that were measured now, which took
-    so many seconds; the others were stored.
-    is_complete: True if every sentence of the sample is measured.
-    means: norms of the mean of these sentences, where all of them are measured too.
+    texts: in memory, in the place of the corpus. Raises CorpusError where the sample is empty.
     """
-
-    key: str
-    weights: Weights
-    sample: Sample
-    norms: Norms
-    n_new: int
-    seconds: float
-    is_complete: bool
-    means: Means | None = None
+    with progress.at("fetch"):
+        weights = models.find(experiment.model, experiment.seed, progress)
+    return Prepared(weights, draw(experiment, workspace, progress, texts))
 
 
-def prepare(job: Job[Prepared], experiment: Experiment, root: Path) -> Steps:
-    """Find the model and draw the sample of an experiment, downloading what this machine lacks."""
-    weights = models.find(experiment.model, experiment.seed, job.show)
-    yield
-    job.result = Prepared(weights, sampling.draw(experiment, root, job.show))
+def draw(
+    experiment: Experiment, workspace: Workspace, progress: Progress, texts: Any = None
+) -> Sample:
+    """The sample of an experiment, or of texts in memory; raises CorpusError where it is empty."""
+    with progress.at("fetch"):
+        if texts is None:
+            sample = sampling.draw(experiment, workspace.root, progress)
+        else:
+            sample = sampling.sample_of(corpora.from_texts(texts, experiment), experiment)
+    if not len(sample):
+        raise CorpusError(f"{sample.corpus.label} holds no sentences.", "Choose another corpus.")
+    return sample
 
 
 def measure(
-    job: Job[Measured],
     prepared: Prepared,
     experiment: Experiment,
     kind: Kind,
-    measurements: Measurements,
-    runner: Runner,
-) -> Steps:
+    workspace: Workspace,
+    progress: Progress,
+    publish: Callable[[Measured], object] = lambda _: None,
+) -> Measured:
     """Measure a sample: what is stored is read, the rest is run and stored.
 
     kind: norms, or vectors, which are measured of the first `probe_size` sentences.
+    publish: takes what is measured so far, and raises where that suffices to know that it cannot be
+    used.
     """
     weights, sample = prepared.weights, prepared.sample
+    runner, measurements = workspace.runner, workspace.measurements
     if kind == "vectors":
         sample = replace(sample, order=sample.order[: experiment.probe_size])
     key, total = key_of(prepared, experiment, kind), len(sample)
-    measured, slices = measurements.read(key, total), list[Arrays]()
-    n_stored = merged = done = sum(map(n_sentences, measured))
-    size, seconds, published = FIRST_SLICE, 0.0, 0
-    job.show(done, total, "sentences")
-    if done < total:
-        runner.load(weights, experiment.precision)
-    while True:
-        job.show(done, total, "sentences")
-        if done and (done >= GROWTH * published or done == total):
-            norms = FORMS[kind].from_slices([*measured, *slices])
-            stored = (
-                measurements.read(key.replace(kind, "means", 1), total) if done == total else []
-            )
-            has_means = sum(map(n_sentences, stored)) == done
-            means = Means.from_slices(stored) if has_means else None
-            counts = done - n_stored, seconds, done == total
-            job.result = Measured(key, weights, sample, norms, *counts, means)
-            published = done
-        if done == total:
-            return
-        yield
-        sentences = sample.sentences(done, min(done + size, total))
-        began = time.monotonic()
-        arrays = runner.run(weights, experiment.precision, sentences, kind)
-        last = time.monotonic() - began
-        seconds += last
-        size = max(FIRST_SLICE, round(len(sentences) * SLICE_SECONDS / last))
-        measurements.append(key, done, arrays)
-        slices.append(arrays)
-        done += len(sentences)
-        if len(slices) == MERGED:
-            measured.append(measurements.merge(key, merged, slices))
-            slices, merged = [], done
+
+    def result() -> Measured:
+        norms = FORMS[kind].from_slices([*measured, *slices])
+        is_complete = done == total
+        stored = measurements.read(key.replace(kind, "means", 1), total) if is_complete else []
+        has_means = sum(map(n_sentences, stored)) == done
+        means = Means.from_slices(stored) if has_means else None
+        return Measured(key, weights, sample, norms, n_new, seconds, is_complete, means)
+
+    with progress.at("model", weights):
+        measured, slices = measurements.read(key, total), list[Arrays]()
+        done = merged = sum(map(n_sentences, measured))
+        n_new, size, seconds, published = 0, FIRST_SLICE, 0.0, 0
+        progress(done, total, "sentences")
+        if done < total:
+            runner.load(weights, experiment.precision)
+        while done < total:
+            if done >= max(1, GROWTH * published):
+                publish(result())
+                published = done
+            progress(done, total, "sentences")  # another job may measure the same meanwhile
+            arrays = measurements.read_from(key, done, total)
+            if arrays is None:
+                sentences = sample.sentences(done, min(done + size, total))
+                began = time.monotonic()
+                arrays = runner.run(weights, experiment.precision, sentences, kind)
+                last = time.monotonic() - began
+                seconds, n_new = seconds + last, n_new + len(sentences)
+                size = max(FIRST_SLICE, round(len(sentences) * SLICE_SECONDS / last))
+                measurements.append(key, done, arrays)
+            slices.append(arrays)
+            done += n_sentences(arrays)
+            if len(slices) == MERGED:
+                measured.append(measurements.merge(key, merged, slices))
+                slices, merged = [], done
+        progress(done, total, "sentences")
+    workspace.note_speed(weights, experiment.precision, n_new, seconds)
+    whole = result()
+    publish(whole)
+    return whole
+
+
+def stored(
+    prepared: Prepared, experiment: Experiment, kind: Kind, workspace: Workspace
+) -> Measured:
+    """A sample that `measure` has stored: whoever waits for a turn need not hold its vectors."""
+    sample, key = prepared.sample, key_of(prepared, experiment, kind)
+    if kind == "vectors":
+        sample = replace(sample, order=sample.order[: experiment.probe_size])
+    norms = FORMS[kind].from_slices(workspace.measurements.read(key, len(sample)))
+    is_complete = len(norms) == len(sample)
+    return Measured(key, prepared.weights, sample, norms, 0, 0.0, is_complete)
 
 
 def last_vectors(
-    job: Job[Any],
-    prepared: Prepared,
-    experiment: Experiment,
-    measurements: Measurements,
-    runner: Runner,
-    n_done: int = 0,
-    n_all: int = 0,
-) -> Generator[None, None, tuple[Last, float]]:
-    """Measure a sample after the last layer, as a part of a job; returns it, and the seconds.
+    prepared: Prepared, experiment: Experiment, workspace: Workspace, progress: Progress
+) -> tuple[Last, float]:
+    """Measure a sample after the last layer; returns it, and the seconds.
 
-    n_done, n_all: texts of the parts before, and of all parts, for the progress of the job.
     Raises SettingError, with the first texts, where the model lacks the pooling.
     """
-    part: Job[Measured] = Job()
-    for _ in measure(part, prepared, experiment, "last", measurements, runner):
-        job.show(n_done + part.done, max(n_all, n_done + part.total), "texts")
-        if part.result is not None and isinstance(part.result.norms, Last):
-            part.result.norms.of(experiment.pooling)
-        yield
-    assert part.result  # it has taken its last step
-    assert isinstance(part.result.norms, Last)
-    return part.result.norms, part.result.seconds
+
+    def check(part: Measured) -> None:
+        assert isinstance(part.norms, Last)
+        part.norms.of(experiment.pooling)
+
+    measured = measure(prepared, experiment, "last", workspace, progress, check)
+    assert isinstance(measured.norms, Last)  # it is of the kind last
+    return measured.norms, measured.seconds
 
 
 def key_of(prepared: Prepared, experiment: Experiment, kind: Kind) -> str:
@@ -141,14 +147,14 @@ def key_of(prepared: Prepared, experiment: Experiment, kind: Kind) -> str:
 
 
 def measure_texts(
-    job: Job[Arrays],
     weights: Weights,
     experiment: Experiment,
     kind: Kind,
     texts: Sequence[str],
-    runner: Runner,
-) -> Steps:
+    workspace: Workspace,
+    progress: Progress,
+) -> Arrays:
     """Measure sentences that a visitor typed; nothing of them is stored."""
-    runner.load(weights, experiment.precision)
-    job.result = runner.run(weights, experiment.precision, texts, kind)
-    yield from ()
+    with progress.at("model", weights):
+        workspace.runner.load(weights, experiment.precision)
+        return workspace.runner.run(weights, experiment.precision, texts, kind)

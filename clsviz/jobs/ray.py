@@ -14,12 +14,13 @@ from safetensors.numpy import load, save
 
 from clsviz.errors import ModelError, SettingError, quote
 from clsviz.experiment import Experiment, Precision
-from clsviz.jobs.measure import Prepared, key_of
+from clsviz.jobs.measure import key_of
 from clsviz.jobs.worker import IN_PROCESS
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.sources import models
 from clsviz.sources.models import Weights
+from clsviz.sources.prepared import Prepared
 from clsviz.store.measurements import Measurements, n_sentences
 
 TASK: Final = 2048

@@ -69,39 +69,48 @@ class NoRunner(InProcess):
 
 
 class Worker(InProcess):
-    """Runs models in a process of their own. One thread may use it.
+    """Runs models in a process of their own, for one call at a time.
 
     Raises ModelError also where the process ends twice, or hangs.
     """
 
     def __init__(self, hung_seconds: float = HUNG_SECONDS) -> None:
         self._hung_seconds = hung_seconds
+        self._executor: Executor | None = None
 
     def _call(self, function: Callable[..., T], weights: Weights, *rest: Any) -> T:
         from concurrent.futures.process import BrokenProcessPool
 
-        from loky import get_reusable_executor
         from loky.process_executor import ShutdownExecutorError
 
         limit = LOADING_SECONDS if function is _load else self._hung_seconds
         for _ in range(2):  # after a kill the next call fails, too
-            executor: Executor = get_reusable_executor(
-                max_workers=1,
-                timeout=IDLE_SECONDS,
-                initializer=_begin,
-                initargs=(os.getpid(),),
-                env=ENVIRONMENT,
-            )
+            executor = self._executor = self._executor or _start()
             try:
                 return executor.submit(_survive, function, weights, *rest).result(limit)
             except (BrokenProcessPool, ShutdownExecutorError):
-                continue
+                self._executor = None
             except TimeoutError:
+                self._executor = None
                 executor.shutdown(kill_workers=True)  # type: ignore[call-arg] # loky's own
                 reason = f"{weights.label} did not answer for {limit:,.0f} s."
                 raise ModelError(reason, "Measure again, or choose a smaller model.") from None
         reason = f"{weights.label} ended the process that ran it: memory may have run out."
         raise ModelError(reason, "Choose a smaller model.")
+
+
+def _start() -> "Executor":
+    """A process, not of `loky.get_reusable_executor`: that has one for each calling thread."""
+    from loky import ProcessPoolExecutor
+
+    executor: Executor = ProcessPoolExecutor(
+        max_workers=1,
+        timeout=IDLE_SECONDS,
+        initializer=_begin,
+        initargs=(os.getpid(),),
+        env=ENVIRONMENT,
+    )
+    return executor
 
 
 def _begin(parent: int) -> None:

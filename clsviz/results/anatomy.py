@@ -7,62 +7,20 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from clsviz.analyses.select import check_vector
 from clsviz.encoder import pipeline
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import quote
-from clsviz.experiment import Experiment, Precision
-from clsviz.jobs.jobs import Job, Steps
-from clsviz.jobs.worker import Runner
-from clsviz.results.numbers import counted, number, percent
+from clsviz.numbers import counted, number, percent
 from clsviz.results.result import Fact, Result
-from clsviz.results.select import check_vector
-from clsviz.sources import models
+from clsviz.settings import Experiment
 from clsviz.sources.models import Weights
-from clsviz.store.results import Results
-
-VERSION: Final = 1
-"""Changes when models are taken apart, or sentences measured word by word, in another way."""
-
-EXAMPLE: Final = "Sinan loves a beautiful day"
-"""The sentence of a visitor who has typed none; all that is measured of it is stored."""
 
 ROUNDING: Final = 1e-5  # the output of a pooler is between −1 and 1
 N_FIRST: Final = 5  # numbers of a vector in a sentence
 
 
-def find(job: Job[Weights], experiment: Experiment) -> Steps:
-    """Find the model of an experiment, downloading what this machine lacks."""
-    job.result = models.find(experiment.model, experiment.seed, job.show)
-    yield from ()
-
-
-def dissect(
-    job: Job[Anatomy],
-    weights: Weights,
-    precision: Precision,
-    text: str,
-    runner: Runner,
-    store: Results,
-) -> Steps:
-    """Take a model apart, with a text in it; of texts the example alone is stored."""
-    job.result = dissected(weights, precision, text, runner, store)
-    yield from ()
-
-
-def dissected(
-    weights: Weights, precision: Precision, text: str, runner: Runner, store: Results
-) -> Anatomy:
-    """The model in parts, with a text in it; raises ModelError or SettingError."""
-
-    def compute() -> Anatomy:
-        runner.load(weights, precision)
-        return runner.dissect(weights, precision, text)
-
-    key = "anatomy", VERSION, weights.fingerprint, precision
-    return store.get(key, Anatomy, compute) if text == EXAMPLE else compute()
-
-
-def anatomy(parts: Anatomy, weights: Weights, text: str, experiment: Experiment) -> Result:
+def result(parts: Anatomy, weights: Weights, text: str, experiment: Experiment) -> Result:
     """The answer for a model and a text in it; the table has a row for each parameter."""
     import pandas as pd
 
@@ -114,6 +72,7 @@ def anatomy(parts: Anatomy, weights: Weights, text: str, experiment: Experiment)
             "model_fingerprint": weights.fingerprint,
             "model_class": parts.model_class,
         },
+        weights=weights,
     )
 
 

@@ -1,36 +1,26 @@
 """How long may a chunk be?: sentences that find their chunk, by its length."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from clsviz.analyses.chunks import WAYS, Containment, Plan, key_of
-from clsviz.errors import SettingError, quote
-from clsviz.experiment import Experiment
-from clsviz.results import origin, provenance
-from clsviz.results.numbers import counted, percent, points
+from clsviz.analyses.chunks import RETRIEVERS, ChunkNumbers, Containment, advised_of, key_of
+from clsviz.errors import SettingError
+from clsviz.numbers import counted, percent, points
+from clsviz.results import provenance
 from clsviz.results.result import Fact, Result, first
-from clsviz.results.search import BY, FIXED, Similarity, check_values, pipeline_caveats
-from clsviz.sources.chunks import SIZES, Chunks
-from clsviz.sources.models import Weights
+from clsviz.results.search import BY, pipeline_caveats
+from clsviz.results.wording import origin
+from clsviz.settings import ChunkTestSettings, Experiment
+from clsviz.sources.chunks import SIZES
 from clsviz.statistics.containment import N_EQUAL, Recall, interval_of_mean, position_effect
-from clsviz.statistics.intervals import Interval
 
 if TYPE_CHECKING:
     import pandas as pd
 
 QUESTION: Final = "How long may a chunk be?"
-
-DEFAULT_SENTENCES: Final = 2400
-
-MOST_SENTENCES: Final = 20_000
-"""Each is measured at every size of a chunk."""
-
-KEPT: Final = 0.75
-"""Share of the sentences that chunks keep findable, at least, up to the advised length."""
 
 ALL: Final = 0.95
 """Share above which the length of a chunk makes no difference to care for."""
@@ -38,122 +28,23 @@ ALL: Final = 0.95
 NEAREST: Final = 1.5
 """Times that the tokens of a pipeline may differ from those of the nearest measured size."""
 
-RANGES: Final = {"chunk_tokens": (1, 100_000), "max_lost": (0, 1)}
-
 EASY: Final = "An exact sentence is the easiest query, above all for a chunk that is nothing else"
 
 THIRDS: Final = ("first_third", "middle_third", "last_third")
 
 
-@dataclass(frozen=True)
-class ChunkTestSettings:
-    """The settings of a chunk test besides those of the experiment.
-
-    titles, searches: as in `searches.find`: judged searches for whole texts.
-    chunk_tokens, max_lost: tokens of the chunks of a pipeline, and the largest share of
-    their sentences that may be lost. Raises SettingError where a value cannot be used.
-    """
-
-    titles: str = ""
-    searches: Path | None = None
-    similarity: Similarity = "cosine"
-    chunk_tokens: int | None = None
-    max_lost: float | None = None
-
-    def __post_init__(self) -> None:
-        check_values(self.similarity, asdict(self), RANGES)
-        if (self.chunk_tokens is None) != (self.max_lost is None):
-            reason = "Only one of chunk_tokens and max_lost is given."
-            raise SettingError(reason, "Give both.")
-
-
-def check(experiment: Experiment) -> None:
-    """Raise SettingError where a setting of a view is set that chunks do not have."""
-    for name in (*FIXED, "segmentation"):
-        value = getattr(experiment, name)
-        if value != getattr(Experiment, name):
-            reason = f"{name} is {quote(value)}; chunks have sentences and exact last vectors."
-            raise SettingError(reason, f"Leave {name} out.")
-    size = experiment.sample_size
-    if size == "all" or size > MOST_SENTENCES:
-        reason = f"sample_size is {quote(size)}."
-        raise SettingError(reason, f"Choose at most {MOST_SENTENCES:,} sentences.")
-
-
-@dataclass(frozen=True)
-class Gain:
-    """Recall among ten of judged searches by chunks of a size, less that by whole texts."""
-
-    recall: float
-    difference: float
-    interval: Interval
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The numbers of a chunk test by a similarity.
-
-    recalls: by each of `WAYS`, of each size. gains: of each size, for judged searches, whose recall
-    by whole texts is uncut; () and NaN without them.
-    """
-
-    measured: Containment
-    similarity: Similarity
-    recalls: dict[str, list[Recall]]
-    gains: tuple[Gain, ...] = ()
-    uncut: float = np.nan
-
-    @classmethod
-    def of(cls, measured: Containment, similarity: Similarity, seed: int) -> Self:
-        """From ranks; the seed repeats the draws of intervals."""
-        sizes = measured.positions, measured.sizes, measured.n_chunks
-        recalls = {
-            way: [Recall.of(*columns, seed) for columns in zip(ranks, *sizes, strict=True)]
-            for way, ranks in zip(WAYS, measured.ranks, strict=True)
-        }
-        if not len(measured.recalls):
-            return cls(measured, similarity, recalls)
-        *chunks, uncut = measured.recalls
-        gains = (
-            Gain(
-                float(recall.mean()),
-                float((recall - uncut).mean()),
-                interval_of_mean(recall - uncut, seed, n_tested=len(chunks)),
-            )
-            for recall in chunks
-        )
-        return cls(measured, similarity, recalls, tuple(gains), float(uncut.mean()))
-
-    @property
-    def own(self) -> list[Recall]:
-        """By the similarity."""
-        return self.recalls[self.similarity]
-
-    @property
-    def tokens(self) -> list[int]:
-        """Tokens of a chunk of each size, the median."""
-        return list(map(round, self.measured.tokens))
-
-    @property
-    def best(self) -> Gain:
-        """The gain of the size whose chunks have the largest recall of judged searches."""
-        return max(self.gains, key=lambda gain: gain.recall)
-
-
-def result(
-    plan: Plan, measured: Containment, experiment: Experiment, settings: ChunkTestSettings
-) -> Result:
-    """The answer for the chunks of a view."""
-    weights, cut, searches = plan.weights, plan.chunks, plan.searches
-    answer = Answer.of(measured, settings.similarity, experiment.seed)
+def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSettings) -> Result:
+    """The answer in words."""
+    inputs, measured = answer.inputs, answer.measured
+    weights, cut, searches = inputs.weights, inputs.chunks, inputs.judged
     place, verdict, advice = (
         _judged(answer) if answer.gains else _contained(answer, experiment.seed)
     )
     sizes = {way: _sizes(measured, recalls) for way, recalls in answer.recalls.items()}
     excess = _excess(answer.own, measured, settings)
     judged = searches.caveats if searches else ()
-    own = _caveats(cut, answer, excess, settings, weights, experiment.seed)
-    shipped = origin(key_of(plan, experiment, settings.similarity))
+    own = _caveats(answer, excess, settings, experiment.seed)
+    shipped = origin(key_of(inputs, experiment, settings.similarity))
     return Result(
         kind="chunks",
         question=QUESTION,
@@ -177,15 +68,13 @@ def result(
             "seconds": round(measured.seconds, 3),
         },
         command=provenance.search_command("chunk-test", experiment, settings),
+        weights=weights,
+        corpus=cut.texts,
+        n_drawn=len(cut.owners[0]),
     )
 
 
-def advised_of(recalls: Sequence[Recall]) -> int:
-    """The place of the longest chunks that keep three in four sentences; −1 where none do."""
-    return max((n for n, one in enumerate(recalls) if one.recall_at_1 >= KEPT), default=-1)
-
-
-def _contained(answer: Answer, seed: int) -> tuple[int | None, str, str]:
+def _contained(answer: ChunkNumbers, seed: int) -> tuple[int | None, str, str]:
     """The place of the advised size, verdict and advice, by sentences that find their chunk."""
     own, cosine, tokens = answer.own, answer.recalls["cosine"], answer.tokens
     place, by_cosine, last = advised_of(own), advised_of(cosine), len(own) - 1
@@ -205,7 +94,7 @@ def _contained(answer: Answer, seed: int) -> tuple[int | None, str, str]:
         verdict = f"Chunks of {tokens[at]} tokens {findable}; of {tokens[last]}, in {shares[last]}."
         advice = f"Cut at about {tokens[at]} tokens: longer chunks lose over a quarter of theirs."
     is_first = answer.measured.ranks[:, by_cosine] == 1
-    by = is_first[0].astype(float) - is_first[WAYS.index(answer.similarity)]
+    by = is_first[0].astype(float) - is_first[RETRIEVERS.index(answer.similarity)]
     if place < by_cosine and interval_of_mean(by, seed)[0] > 0:
         share = percent(cosine[by_cosine].recall_at_1)
         advice = f"Normalise your vectors: by cosine, chunks of {tokens[by_cosine]} tokens keep "
@@ -213,7 +102,7 @@ def _contained(answer: Answer, seed: int) -> tuple[int | None, str, str]:
     return (place if place >= 0 else None), verdict, advice
 
 
-def _judged(answer: Answer) -> tuple[int | None, str, str]:
+def _judged(answer: ChunkNumbers) -> tuple[int | None, str, str]:
     """The same by judged searches."""
     best, uncut, leave = answer.best, percent(answer.uncut), "Leave texts whole."
     place, recall = answer.gains.index(best), percent(best.recall)
@@ -226,7 +115,7 @@ def _judged(answer: Answer) -> tuple[int | None, str, str]:
     return None, f"No sign that cutting helps: whole texts have a recall of {uncut}.", leave
 
 
-def _facts(answer: Answer, place: int | None) -> tuple[Fact, ...]:
+def _facts(answer: ChunkNumbers, place: int | None) -> tuple[Fact, ...]:
     own, tokens, n = answer.own, answer.tokens, answer.measured.ranks.shape[2]
     last, words, judged = len(own) - 1, answer.recalls["bm25"][-1].recall_at_1, list[Fact]()
     if answer.gains:
@@ -281,7 +170,7 @@ def _table(sizes: Mapping[str, Sequence[Mapping[str, Any]]]) -> "pd.DataFrame":
     return pd.DataFrame(rows).drop(columns=["interval", "thirds"])
 
 
-def _whole(answer: Answer) -> dict[str, Any] | None:
+def _whole(answer: ChunkNumbers) -> dict[str, Any] | None:
     """Recall of judged searches by whole texts, and by chunks of each size."""
     if not answer.gains:
         return None
@@ -311,15 +200,14 @@ def _excess(
 
 
 def _caveats(
-    cut: Chunks,
-    answer: Answer,
+    answer: ChunkNumbers,
     excess: Mapping[str, list[str]],
     settings: ChunkTestSettings,
-    weights: Weights,
     seed: int,
 ) -> list[str]:
     """Everything that the test leaves out, or that is doubtful, a sentence each."""
-    measured, ranks = answer.measured, answer.measured.ranks[WAYS.index(answer.similarity)]
+    cut, weights = answer.inputs.chunks, answer.inputs.weights
+    measured, ranks = answer.measured, answer.measured.ranks[RETRIEVERS.index(answer.similarity)]
     effect, (low, high) = position_effect(ranks, measured.positions, measured.sizes, seed)
     rare, often = ("beginning", "end")[:: 1 if effect > 0 else -1]
     n_truncated, n_few = sum(measured.n_truncated), measured.n_chunks[-1]

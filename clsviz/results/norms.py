@@ -1,89 +1,47 @@
 """Norm vs length: the answer to whether the norm follows the length of the sentence."""
 
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import threadpoolctl
-from numpy.typing import ArrayLike, NDArray
 
-from clsviz.analyses import own_vectors
+from clsviz.analyses.norms import MOST, NormFit, fast_error
 from clsviz.encoder import pipeline
-from clsviz.errors import SettingError, Undefined, quote
+from clsviz.errors import Constant, quote
 from clsviz.experiment import Experiment
-from clsviz.jobs.jobs import Job, Steps
-from clsviz.jobs.measure import Measured
-from clsviz.measurements import Norms
-from clsviz.results import origin, provenance
-from clsviz.results.numbers import counted, lowered, number, percent, rounded
+from clsviz.numbers import counted, lowered, number, percent, rounded
+from clsviz.results import provenance
 from clsviz.results.result import Fact, Result, first
-from clsviz.results.select import POOLINGS, left_out, remedy_of, select, used_of
-from clsviz.sources.models import Weights
-from clsviz.sources.sampling import sample_of
-from clsviz.statistics import curve as curves
+from clsviz.results.wording import POOLINGS, left_out, origin, remedy_of
 from clsviz.statistics import lengths as by_length
-from clsviz.statistics import line as lines
 from clsviz.statistics.curve import Curve
-from clsviz.statistics.intervals import OTHER
 from clsviz.statistics.lengths import Spread
 from clsviz.statistics.line import Line
-from clsviz.store.results import Results
 
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION: Final = 1  # changes when the curve is computed in another way
-
-MOST: Final = 100_000  # sentences that everything but the line is computed from
 NEARLY_CONSTANT: Final = 0.001  # norms whose deviation is less of their mean differ on paper alone
 UNEVEN: Final = 1.25  # a ratio of spreads that is worth a headline
-RESOLVED: Final = 1 / 3  # an error that is more of the norms' deviation hides what they do
 
 LADDER: Final = {0.05: "Hardly", 0.25: "A little", 0.5: "Partly", 0.9: "Largely"}
-
-OWN: Final = ("sample_size", "seed", "length_cutoff", "unit")
-"""Settings that own vectors have."""
 
 IN_WORDS: Final = "Lengths are in words, since own vectors come without tokens."
 UNNORMALISED: Final = "Give the vectors as they are before they are normalised."
 WAITING: Final = "The answer comes when all sentences are in."
 
 
-def norms(measured: Measured, experiment: Experiment, store: Results) -> Result:
-    """The answer for the sentences of a view; no verdict stands before all of them are measured.
-
-    Raises SettingError where the model lacks the layer or the vector.
-    """
-    table = select(measured, experiment)
-    used, layer = table[table["is_used"]], layer_of(measured, experiment)
+def result(fit: NormFit, experiment: Experiment) -> Result:
+    """The answer in words; no verdict stands before all sentences are measured."""
+    measured, layer, line, curve = fit.measured, fit.layer, fit.line, fit.curve
     verdict, advice = WAITING, ""
-    line: Line | None = None
-    curve: Curve | None = None
-    spread: Spread | None = None
-    layers: list[dict[str, Any]] = []
-    if measured.is_complete:
-        used = used_of(table, measured.sample, store)
-        layers = _layers(measured, used)
-        some = used[:MOST]
-        columns = some["length"], some["norm"], some["cluster"]
-        view = experiment.length_cutoff, layer, experiment.pooling, experiment.unit
-        key = "curve", VERSION, measured.key, len(table), *view
-        try:
-            line = line_of(measured, layer, used, used["norm"])
-            groups = some.get("row_group")
-            curve = store.get(key, Curve, lambda: curves.fit(*columns, groups))
-            # As a line on lengths would, one on the heights of the curve says if few decide it.
-            heights = curve.predict(some["length"]) if curve.is_significant else some["length"]
-            along = lines.fit(heights, some["norm"], some["cluster"], groups)
-            with suppress(Undefined):
-                spread = by_length.spread(*columns)
-            verdict = verdict_of(line, curve, spread, along)
-        except Undefined as error:
-            n_long = int((~table["is_used"] & ~table["truncated"]).sum())
-            verdict = f"Can’t tell: {lowered(error.reason)}"
-            advice = remedy_of(error.remedy, experiment, measured.sample, n_long)
+    if fit.problem is not None:
+        n_long = int((fit.table["is_long"] & ~fit.table["truncated"]).sum())
+        verdict = f"Can’t tell: {lowered(fit.problem.reason)}"
+        advice = remedy_of(fit.problem.remedy, experiment, measured.sample, n_long)
+    elif line and curve and fit.heights_line:
+        verdict = verdict_of(line, curve, fit.spread, fit.heights_line)
     vector = POOLINGS[experiment.pooling]
     after = "" if experiment.layer is None else f" after layer {layer}"
     axis = f"Norm of the {vector} after layer {layer}".replace("the [CLS]", "[CLS]")
@@ -93,67 +51,44 @@ def norms(measured: Measured, experiment: Experiment, store: Results) -> Result:
         f" {vector}{after}?",
         verdict=verdict,
         advice=advice,
-        facts=_facts(used, experiment.unit, line, curve, spread),
-        details={"layers": layers},
+        facts=_facts(fit, experiment.unit),
+        details={"layers": fit.layers},
         picture={
             "labels": {"x": f"Sentence length ({experiment.unit})", "y": axis},
-            **_picture(used, line, curve),
+            **_picture(fit.used, line, curve),
         },
-        caveats=_caveats(measured, experiment, table, len(used) > MOST),
-        table=table,
+        caveats=_caveats(fit, experiment),
+        table=fit.table,
         about=provenance.about(measured, experiment),
         command=provenance.command("measure", experiment),
         is_complete=measured.is_complete,
+        weights=measured.weights,
+        corpus=measured.sample.corpus,
+        n_drawn=len(measured.norms),
+        answered=fit,
     )
 
 
-def answer(job: Job[Result], measured: Measured, experiment: Experiment, store: Results) -> Steps:
-    """Compute the answer in the background."""
-    with threadpoolctl.threadpool_limits(1, user_api="blas"):  # more would wait for busy processors
-        job.result = norms(measured, experiment, store)
-    yield from ()
-
-
-def measure_vectors(path: Path, experiment: Experiment, store: Results) -> Result:
-    """The answer for own vectors, from any model or API; the cutoff is in words.
-
-    Raises CorpusError where the file cannot be used, SettingError where a setting cannot be heeded.
-    """
-    for name, text in experiment.to_query().items():
-        if name not in OWN:
-            reason = f"{name} is {quote(text)}, which own vectors do not have."
-            raise SettingError(reason, f"Leave {name} out.")
-    own = own_vectors.read(path)
+def result_of_own(fit: NormFit, experiment: Experiment, path: Path) -> Result:
+    """The answer for own vectors in a file."""
+    name = path.name
     view = replace(experiment, unit="words") if experiment.unit == "tokens" else experiment
-    sample = sample_of(own.corpus, view)
-    n, order = len(sample), sample.order
-    sizes = Norms(  # as if a model without layers had measured them
-        n_tokens=own.n_words[order],
-        truncated=np.zeros(n, np.bool_),
-        cls=np.linalg.norm(own.vectors[order], axis=1)[:, None],
-        pooler=np.empty((n, 0), np.float32),
-        error=np.full((n, 1), np.nan, np.float32),
-    )
-    weights = Weights(own.name, own.name, path, own.fingerprint)
-    key = f"own-{own.fingerprint}"
-    result = norms(Measured(key, weights, sample, sizes, 0, 0.0, is_complete=True), view, store)
-    labels = {"x": f"Text length ({view.unit})", "y": f"Norm of the vectors in {own.name}"}
-    caveats = (caveat.replace(" tokens ", " words ") for caveat in result.caveats)
+    answer = result(fit, view)
+    is_constant = isinstance(fit.problem, Constant)
     return replace(
-        result,
-        advice=UNNORMALISED if result.advice == OTHER else result.advice,
-        question=f"Do the norms of the vectors in {quote(own.name)} follow the texts’ lengths?",
+        answer,
+        advice=UNNORMALISED if is_constant else answer.advice,
+        question=f"Do the norms of the vectors in {quote(name)} follow the texts’ lengths?",
         details={},
-        picture={**result.picture, "labels": labels},
-        caveats=(*[IN_WORDS] * (view.unit == "words"), *caveats),
-        about={**result.about, "model": own.name, "corpus": own.name},
+        picture={
+            **answer.picture,
+            "labels": {"x": f"Text length ({view.unit})", "y": f"Norm of the vectors in {name}"},
+        },
+        caveats=(*[IN_WORDS] * (view.unit == "words"), *_caveats(fit, view, "words")),
+        about={**answer.about, "model": name, "corpus": name},
         command=provenance.command("measure", experiment, {"vectors": str(path)}),
+        weights=None,
     )
-
-
-def layer_of(measured: Measured, experiment: Experiment) -> int:
-    """The number of the layer that an experiment is about."""
-    return measured.norms.n_layers if experiment.layer is None else experiment.layer
 
 
 def verdict_of(line: Line, curve: Curve, spread: Spread | None, along: Line) -> str:
@@ -191,31 +126,8 @@ def _uneven(spread: Spread | None) -> str:
     return f"{short} sentences’ norms {vary}" * (ratio >= UNEVEN)
 
 
-def _layers(measured: Measured, used: "pd.DataFrame") -> list[dict[str, Any]]:
-    """R² of the line on the norm of [CLS] after every layer, and of pooler and mean after the last.
-
-    None where there is no line; vectors that are not measured are missing.
-    """
-    norms, means = measured.norms, measured.means
-    columns: dict[int | str, NDArray[np.float32]] = dict(enumerate(norms.cls.T))
-    if norms.pooler.shape[1]:
-        columns["pooler"] = norms.pooler[:, 0]
-    if means is not None:
-        columns["mean"] = means.mean[:, -1]
-    layers = []
-    for name, column in columns.items():
-        row: dict[str, Any] = {"layer": name, "r_squared": None, "r_squared_interval": None}
-        with suppress(Undefined):
-            layer = name if isinstance(name, int) else norms.n_layers
-            line = line_of(measured, layer, used, column[used.index])
-            row |= {"r_squared": line.r2, "r_squared_interval": list(line.r2_interval)}
-        layers.append(row)
-    return layers
-
-
-def _facts(
-    used: "pd.DataFrame", unit: str, line: Line | None, curve: Curve | None, spread: Spread | None
-) -> tuple[Fact, ...]:
+def _facts(fit: NormFit, unit: str) -> tuple[Fact, ...]:
+    used, line, curve, spread = fit.used, fit.line, fit.curve, fit.spread
     n_used = Fact("n_used", "sentences", len(used), form="count")
     if line is None:
         return (n_used,)
@@ -255,50 +167,20 @@ def _picture(used: "pd.DataFrame", line: Line | None, curve: Curve | None) -> di
     return picture
 
 
-def _caveats(
-    measured: Measured, experiment: Experiment, table: "pd.DataFrame", is_large: bool
-) -> tuple[str, ...]:
-    """Everything left out or doubtful, a sentence each."""
-    n_long = int((table["n_tokens"] >= experiment.length_cutoff).sum())
-    n_truncated = int((~table["is_used"]).sum()) - n_long
-    n_both, error = _fast(measured, layer_of(measured, experiment))
+def _caveats(fit: NormFit, experiment: Experiment, unit: str = "tokens") -> tuple[str, ...]:
+    """Everything left out or doubtful, a sentence each. unit: of the cutoff."""
+    measured, n_long = fit.measured, int(fit.table["is_long"].sum())
+    n_truncated = int((~fit.table["is_used"]).sum()) - n_long
+    n_both, error = fast_error(measured, fit.layer)
     cases = {
-        f"All but the line is computed from the first {counted(MOST)}.": is_large,
+        f"All but the line is computed from the first {counted(MOST)}.": len(fit.used) > MOST,
         f"In the fast precision, norms of [CLS] differ by up to {number(100 * error)}%, in"
         f" {counted(n_both)} measured both ways.": n_both,
     }
     return (
-        *left_out(experiment, measured.sample, n_long, n_truncated),
+        *left_out(experiment, measured.sample, n_long, n_truncated, unit=unit),
         *(caveat for caveat, holds in cases.items() if holds),
         *measured.sample.corpus.reading.caveats,
         *pipeline.read(measured.weights.folder).caveats(experiment.pooling),
         *origin(measured.key),
     )
-
-
-def line_of(measured: Measured, layer: int, used: "pd.DataFrame", norms: ArrayLike) -> Line:
-    """The line of norms (n,) after a layer on the lengths of the sentences used.
-
-    Raises Undefined where there is none, or where `check_precision` does.
-    """
-    check_precision(measured, layer, norms)
-    return lines.fit(used["length"], norms, used["cluster"], used.get("row_group"))
-
-
-def check_precision(measured: Measured, layer: int, norms: ArrayLike) -> None:
-    """Raise Undefined where the fast precision's error rivals the differences between norms (n,).
-
-    The error is that of [CLS] after the layer; other vectors come from the same products.
-    """
-    _, error = _fast(measured, layer)
-    y = np.asarray(norms, np.float64)
-    if error and error > RESOLVED * y.std() / abs(y.mean()):
-        reason = f"The fast precision misses norms by up to {number(100 * error)}%, and they"
-        raise Undefined(f"{reason} hardly differ by more.", "Choose the exact precision.")
-
-
-def _fast(measured: Measured, layer: int) -> tuple[int, float]:
-    """The sentences that were also measured exactly, and the largest relative error among them."""
-    errors = measured.norms.error[:, layer]
-    errors = errors[np.isfinite(errors)]
-    return len(errors), float(errors.max(initial=0))

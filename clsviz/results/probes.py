@@ -1,35 +1,28 @@
 """Where length lives: the answer to where the length of a sentence can be read from."""
 
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clsviz.analyses.probes import (
+    COLUMNS,
+    ControlProbes,
+    ProbeNumbers,
+    ProbeScores,
+    key_of,
+    name_of,
+)
 from clsviz.encoder import pipeline
-from clsviz.errors import SettingError, Undefined
 from clsviz.experiment import Experiment
-from clsviz.jobs.jobs import Job, Steps
-from clsviz.jobs.measure import Measured, Prepared
-from clsviz.measurements import Vectors
-from clsviz.results import origin, provenance
-from clsviz.results.norms import layer_of, line_of
-from clsviz.results.numbers import counted, folded, length, lowered, percent
+from clsviz.numbers import counted, folded, length, lowered, percent
+from clsviz.results import provenance
 from clsviz.results.result import Fact, Result, first
-from clsviz.results.select import check_vector, left_out, norms_of, remedy_of, select, used_of
-from clsviz.statistics import ridge
-from clsviz.statistics.intervals import Floats, check_different, folds
-from clsviz.statistics.ranking import unit
-from clsviz.store.results import Results
+from clsviz.results.wording import left_out, origin, remedy_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-VERSION: Final = 2  # changes when a probe is computed in another way
-
-SEEDS: Final = (0, 1, 2)  # of random weights to compare with
 
 LAST: Final = {"mean": "mean-pooled", "pooler": "pooler output"}
 """Vectors after the last layer, besides that of [CLS]."""
@@ -43,159 +36,11 @@ the .998 quantile of chi-square of one degree of freedom, as .998 to the 25th po
 ALMOST_ALL, MOST, HALF, PART, LITTLE = 0.9, 0.75, 0.5, 0.25, 0.05
 """R² from which on the words of a verdict hold."""
 
-COLUMNS: Final = (
-    *("probe_r_squared", "probe_r_squared_low", "probe_r_squared_high", "probe_error"),
-    *("norm_r_squared", "norm_error"),
-)
-"""Of held-out lengths: by a probe of the vector, with an interval, and by a line on its norm."""
 
-
-@dataclass(frozen=True, eq=False)
-class ProbeScores:
-    """How well the lengths of n_used of n sentences are predicted from the vectors of a model.
-
-    names: of the vectors: 0, 1, … for [CLS] after each layer; mean and pooler, after the last.
-    numbers: float64 (n_names, 6), the columns of COLUMNS; NaN where undefined.
-    problems: for each name, why there is no probe, or "". remedy: of the last layer's problem.
-    baseline_error: of guessing the mean length of the other folds.
-    n_different: sentences used, near-duplicates counted once. n_truncated: those under the cutoff
-        that the model does not read as a whole. width: of a vector.
-    """
-
-    names: tuple[str, ...]
-    numbers: Floats
-    problems: tuple[str, ...]
-    remedy: str
-    baseline_error: float
-    n: int
-    n_used: int
-    n_different: int
-    n_truncated: int
-    width: int
-
-    @property
-    def n_layers(self) -> int:
-        """Number of the last layer; 0 is the embedding output."""
-        return sum(name.isdecimal() for name in self.names) - 1
-
-    @property
-    def n_long(self) -> int:
-        """Number of sentences over the cutoff."""
-        return self.n - self.n_used - self.n_truncated
-
-    @property
-    def has_probe(self) -> bool:
-        """True if there is a probe of [CLS] after any layer."""
-        return bool(np.isfinite(self.numbers[: self.n_layers + 1, 0]).any())
-
-
-@dataclass(frozen=True)
-class ControlProbes:
-    """The same probe in other circumstances; NaN where undefined.
-
-    direction: of vectors divided by their norms. half: of the first half of the sentences.
-    shuffled: of lengths in random order, the mean of five.
-    """
-
-    direction_r2: float
-    direction_error: float
-    half_r2: float
-    half_error: float
-    shuffled_r2: float
-
-
-PENDING: Final = ControlProbes(*[np.nan] * 5)
-"""Stands for checks that are not computed yet: the answer does not wait for them."""
-
-
-def check(experiment: Experiment) -> None:
-    """Raise SettingError where a setting could not be heeded."""
-    size, probe_size = experiment.sample_size, experiment.probe_size
-    if size != "all" and size < probe_size != Experiment.probe_size:
-        reason = f"probe_size is {probe_size:,}, and sample_size only {size:,}."
-        raise SettingError(reason, "Raise sample_size.")
-
-
-def find(
-    prepared: Prepared | Measured, experiment: Experiment, store: Results
-) -> tuple[ProbeScores, ControlProbes] | None:
-    """The stored numbers of an experiment, for which nothing need be measured; None if missing.
-
-    Controls that are missing alone are PENDING. Raises SettingError where the model lacks the layer
-    or the vector.
-    """
-    key = _key(prepared, experiment)
-    scores = store.find(key, ProbeScores)
-    if scores is None:
-        return None
-    name = _name(experiment, scores.names, prepared.weights.label)
-    return scores, store.find((*key, name), ControlProbes) or PENDING
-
-
-def read(
-    job: Job[tuple[ProbeScores, ControlProbes]],
-    measured: Measured,
-    experiment: Experiment,
-    store: Results,
-) -> Steps:
-    """Fit the probes of an experiment, a vector at a time, and store their numbers.
-
-    The checks come last. measured: with vectors. Raises SettingError where the model lacks the
-    layer or the vector.
-    """
-    vectors = measured.norms
-    assert isinstance(vectors, Vectors)
-    n_layers, (_, n_vectors, width) = vectors.n_layers, vectors.vectors.shape
-    names = (*map(str, range(n_layers + 1)), *LAST)[:n_vectors]
-    name = _name(experiment, names, measured.weights.label)
-    table = select(measured, replace(experiment, layer=None, pooling="cls"))
-    used = used_of(table, measured.sample, store)
-    key = _key(measured, experiment)
-    scores = store.find(key, ProbeScores)
-    if scores is None:
-        rows = []
-        for place, other in enumerate(names):
-            job.show(place, n_vectors + 1, "vectors")
-            yield
-            rows.append(_row(measured, other, used))
-        numbers, problems = zip(*rows, strict=True)
-        is_under_cutoff = table["n_tokens"] < experiment.length_cutoff
-        computed = ProbeScores(
-            names=names,
-            numbers=np.stack(numbers),
-            problems=tuple(problem.reason if problem else "" for problem in problems),
-            remedy=problems[n_layers].remedy if problems[n_layers] else "",
-            baseline_error=np.nan if all(problems) else baseline_error(used),
-            n=len(vectors),
-            n_used=len(used),
-            n_different=used["cluster"].nunique(),
-            n_truncated=int((table["truncated"] & is_under_cutoff).sum()),
-            width=width,
-        )
-        scores = store.get(key, ProbeScores, lambda: computed)
-    job.result = scores, PENDING
-    job.show(n_vectors, n_vectors + 1, "vectors")
-    yield
-    view = _view(name)
-    vector = vectors.of(view.pooling, view.layer)[used.index]
-    controls = store.get((*key, name), ControlProbes, lambda: _checks(vector, used))
-    job.show(n_vectors + 1, n_vectors + 1, "vectors")
-    job.result = scores, controls
-
-
-def probes(
-    prepared: Prepared | Measured,
-    numbers: tuple[ProbeScores, ControlProbes],
-    experiment: Experiment,
-    random: Sequence[ProbeScores] = (),
-    seconds: float = 0.0,
-) -> Result:
-    """The answer of stored or computed numbers.
-
-    random: those of the same architecture with random weights. seconds: that measuring took.
-    """
-    scores, controls = numbers
-    name = _name(experiment, scores.names, prepared.weights.label)
+def result(numbers: ProbeNumbers, experiment: Experiment) -> Result:
+    """The answer in words, with or without its controls and random weights."""
+    prepared, scores, random = numbers.prepared, numbers.scores, numbers.random
+    name = name_of(experiment, scores.names, prepared.weights.label)
     table = _table(scores, random)
     of_cls = table[table["vector"] == "cls"]
     band = of_cls[["layer", "random_low", "random_high"]].set_axis(["layer", "low", "high"], axis=1)
@@ -206,20 +51,23 @@ def probes(
         question=f"Where can length be read from in {prepared.weights.label}?",
         verdict=verdict_of(scores, experiment.unit),
         advice="" if scores.has_probe else remedy_of(scores.remedy, experiment, *sizes),
-        facts=_facts(scores, controls, name, experiment.unit),
+        facts=_facts(scores, numbers.controls, name, experiment.unit),
         details={
             "layers": [folded(row) for row in layers],
             "random_weights": band.to_dict("records") if random else None,
         },
         picture={"guess": scores.baseline_error, "unit": experiment.unit},
-        caveats=_caveats(prepared, scores, experiment, random),
+        caveats=_caveats(numbers, experiment),
         table=table,
         about={
             **provenance.source(prepared, experiment),
             "n_measured": scores.n,
-            "seconds": round(seconds, 3),
+            "seconds": round(numbers.seconds, 3),
         },
         command=provenance.command("probe", experiment) + " --random-weights" * bool(random),
+        weights=prepared.weights,
+        corpus=prepared.sample.corpus,
+        n_drawn=scores.n,
     )
 
 
@@ -274,82 +122,6 @@ def findings(result: Result) -> list[tuple[str, str]]:
     return [case for case, value in zip(cases.items(), values, strict=True) if not np.isnan(value)]
 
 
-def _key(prepared: Prepared | Measured, experiment: Experiment) -> tuple[object, ...]:
-    sample, n = prepared.sample, min(len(prepared.sample), experiment.probe_size)
-    model = prepared.weights.fingerprint, experiment.precision
-    view = experiment.length_cutoff, experiment.unit
-    return "probes", VERSION, *model, sample.corpus.fingerprint, sample.seed, n, *view
-
-
-def _name(experiment: Experiment, names: Sequence[str], label: str) -> str:
-    """The name of an experiment's vector in `ProbeScores`, of a model's; raises SettingError.
-
-    label: of the model, for the message.
-    """
-    n_layers = sum(map(str.isdecimal, names)) - 1
-    layer = check_vector(experiment, n_layers, "pooler" in names, label)
-    return str(layer) if experiment.pooling == "cls" else experiment.pooling
-
-
-def _view(name: str) -> Experiment:
-    """The layer and the pooling of a name of `ProbeScores`."""
-    return Experiment.parse({"layer" if name.isdecimal() else "pooling": name})
-
-
-def predict(measured: Measured, view: Experiment, used: "pd.DataFrame") -> Floats:
-    """Held-out lengths of the sentences used by a probe of a vector, float64 (n_used,).
-
-    Raises Undefined where there is no probe.
-    """
-    assert isinstance(measured.norms, Vectors)
-    check_different(used["cluster"])
-    vectors = measured.norms.of(view.pooling, view.layer)[used.index]
-    lengths = used[["length"]].to_numpy(np.float64)
-    return ridge.predict(vectors, lengths, folds(used["cluster"]))[:, 0]
-
-
-def baseline_error(used: "pd.DataFrame") -> float:
-    """The error of guessing the mean length of the other folds; raises Undefined."""
-    guesses = ridge.guess(used["length"], folds(used["cluster"]))
-    return float(abs(used["length"] - guesses).mean())
-
-
-def _row(measured: Measured, name: str, used: "pd.DataFrame") -> tuple[Floats, Undefined | None]:
-    """The numbers of a vector, float64 (6,), and why there is no probe."""
-    row, view, y = np.full(len(COLUMNS), np.nan), _view(name), used["length"].to_numpy(np.float64)
-    try:
-        predictions = predict(measured, view, used)
-    except Undefined as problem:
-        return row, problem
-    r2, error = ridge.score(y, predictions)
-    interval = ridge.r2_interval(y, predictions, used["cluster"], used.get("row_group"))
-    row[:4] = r2, *interval, error
-    norms = norms_of(measured.norms, view, measured.weights.label)[used.index]
-    with suppress(Undefined):
-        line_of(measured, layer_of(measured, view), used, norms)
-        row[4:] = ridge.score(y, ridge.predict_by_line(norms, y, folds(used["cluster"])))
-    return row, None
-
-
-def _checks(vectors: NDArray[np.float32], used: "pd.DataFrame") -> ControlProbes:
-    """The checks of one vector of the sentences used (n, width)."""
-    y, clusters = used[["length"]].to_numpy(np.float64), used["cluster"].to_numpy()
-    n = len(y) // 2
-    orders = [np.random.RandomState(seed).permutation(len(y)) for seed in range(5)]
-    shuffled = np.hstack([y[order] for order in orders])
-
-    def score(x: NDArray[np.floating], targets: Floats) -> tuple[float, float]:
-        """The score of probes of the first sentences, with the mean of several targets."""
-        try:
-            check_different(clusters)
-            return ridge.score(targets, ridge.predict(x, targets, folds(clusters[: len(x)])))
-        except Undefined:
-            return np.nan, np.nan
-
-    direction, half = score(unit(vectors.astype(np.float64)), y), score(vectors[:n], y[:n])
-    return ControlProbes(*direction, *half, score(vectors, shuffled)[0])
-
-
 def _table(scores: ProbeScores, random: Sequence[ProbeScores]) -> "pd.DataFrame":
     """A row for each vector: the points of the picture.
 
@@ -398,13 +170,9 @@ def _facts(scores: ProbeScores, controls: ControlProbes, name: str, unit: str) -
     )
 
 
-def _caveats(
-    prepared: Prepared | Measured,
-    scores: ProbeScores,
-    experiment: Experiment,
-    random: Sequence[ProbeScores],
-) -> tuple[str, ...]:
+def _caveats(numbers: ProbeNumbers, experiment: Experiment) -> tuple[str, ...]:
     """Everything left out or doubtful, a sentence each."""
+    prepared, scores, random = numbers.prepared, numbers.scores, numbers.random
     sample, n, n_different = prepared.sample, scores.n, scores.n_different
     has_probe, has_line = np.isfinite(scores.numbers[:, [0, 4]]).T
     vectors = np.array([_after(name) for name in scores.names])
@@ -430,7 +198,7 @@ def _caveats(
         *caveats,
         *prepared.sample.corpus.reading.caveats,
         *pipeline.read(prepared.weights.folder).caveats(experiment.pooling),
-        *origin(_key(prepared, experiment)),
+        *origin(key_of(prepared, experiment)),
     )
 
 

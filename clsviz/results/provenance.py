@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from clsviz.experiment import Experiment
-from clsviz.jobs.measure import Measured, Prepared
 from clsviz.sources.corpora import Corpus
 from clsviz.sources.models import Weights
+from clsviz.sources.prepared import Measured, Prepared
 
 VERSION: Final = "2.0.0"
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from clsviz.errors import SettingError, quote
-from clsviz.results.numbers import DASH, FORMS
+from clsviz.numbers import DASH, FORMS
+from clsviz.sources.corpora import Corpus
+from clsviz.sources.models import Weights
 from clsviz.statistics.intervals import Interval
 
 if TYPE_CHECKING:
@@ -58,6 +60,8 @@ class Result:
     advice: what to do, or "". caveats: limits of the answer, a sentence each.
     table: a row for each point of the picture. about: how it was measured, by name.
     command: of the terminal, which repeats it. is_complete: False while sentences are missing.
+    weights, corpus: of the model, and of the texts whose reading is told; None where there is none.
+    n_drawn: sentences or texts of the corpus that were measured. answered: the numbers in words.
     """
 
     kind: str
@@ -72,6 +76,10 @@ class Result:
     about: Mapping[str, Any] = field(default_factory=dict)
     command: str = ""
     is_complete: bool = True
+    weights: Weights | None = None
+    corpus: Corpus | None = None
+    n_drawn: int = 0
+    answered: Any = None
 
     @property
     def numbers(self) -> str:

@@ -1,32 +1,26 @@
 """Does length bend my search?: exposure of texts by length, and what to do about it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from clsviz.analyses.search import Rankings, key_of
+from clsviz.analyses.search import OTHER, SearchNumbers, key_of
 from clsviz.encoder import pipeline
-from clsviz.errors import SettingError, quote
-from clsviz.experiment import Experiment
-from clsviz.results import origin, provenance
+from clsviz.numbers import lowered, percent, points, rounded, times
+from clsviz.results import provenance
 from clsviz.results.norms import IN_WORDS
-from clsviz.results.numbers import lowered, percent, points, rounded, times
 from clsviz.results.result import Fact, Result
+from clsviz.results.wording import origin
+from clsviz.settings import Experiment, SearchSettings
 from clsviz.sources.models import Weights
-from clsviz.sources.searches import Searches
-from clsviz.statistics.exposure import FAIR, QUINTILES, SIGNIFICANT, Evaluation, Ranking
-from clsviz.statistics.fixes import FORMULAS, Advice, advise, folds_of
-from clsviz.statistics.ranking import Qrels
+from clsviz.statistics.exposure import FAIR, QUINTILES, SIGNIFICANT, Ranking
+from clsviz.statistics.fixes import FORMULAS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Similarity = Literal["cosine", "dot"]
-
-OTHER: Final[dict[str, Similarity]] = {"cosine": "dot", "dot": "cosine"}
 BY: Final[dict[str, str]] = {"cosine": "cosine", "dot": "dot product", "bm25": "BM25"}
 """Ways to search as sentences name them."""
 
@@ -39,153 +33,50 @@ FIXES: Final = {
 }
 """Each fix as an imperative."""
 
-RANGES: Final = {"max_exposure": (1, 1000), "length_power": (-2, 2)}
-
-FIXED: Final = ("precision", "probe_size", "length_cutoff", "layer", "unit")
-OWN: Final = ("model", "corpus", "pooling", "column", "encoding", "configuration", "split")
-"""Settings of a view that a search does not have, and those that own vectors do not."""
-
 MOST_MISLED: Final = 10
 
 
-@dataclass(frozen=True)
-class Search:
-    """The settings of a search test besides those of the experiment.
-
-    task, titles, searches: as in `searches.find`. vectors, query_vectors: files of own vectors.
-    max_exposure: exposures surely beyond it, or below 1 / it, exceed it.
-    length_power: of tokens, by which scores are multiplied as another fix to try.
-    Raises SettingError where a value cannot be used.
-    """
-
-    task: str = ""
-    titles: str = ""
-    searches: Path | None = None
-    vectors: Path | None = None
-    query_vectors: Path | None = None
-    similarity: Similarity = "cosine"
-    max_exposure: float | None = None
-    length_power: float | None = None
-
-    def __post_init__(self) -> None:
-        check_values(self.similarity, asdict(self), RANGES)
-        if (self.vectors is None) != (self.query_vectors is None):
-            reason = "Only one of vectors and query_vectors is given."
-            raise SettingError(reason, "Give both: of the texts, and of the queries.")
-        if self.vectors is not None and (self.task or self.titles or self.searches is not None):
-            reason = "Own vectors name the right texts by their ids."
-            raise SettingError(reason, "Leave task, titles and searches out.")
-
-
-def check_values(
-    similarity: str, settings: Mapping[str, Any], ranges: Mapping[str, tuple[float, float]]
-) -> None:
-    """Raise SettingError where a similarity, or a number of settings, cannot be used."""
-    if similarity not in OTHER:
-        raise SettingError(f"similarity is {quote(similarity)}.", "Choose cosine or dot.")
-    for name, (low, high) in ranges.items():
-        value = settings[name]
-        if value is not None and not low <= value <= high:
-            raise SettingError(f"{name} is {value:g}.", f"Choose a number from {low} to {high}.")
-
-
-def check(experiment: Experiment, search: Search) -> None:
-    """Raise SettingError where a setting of a view is set that a search does not have."""
-    values: dict[str, tuple[object, ...]] = {"segmentation": ("auto", "lines", "paragraphs")}
-    values |= {name: (getattr(Experiment, name),) for name in FIXED}
-    reasons = dict.fromkeys(values, "; a search has whole texts and exact last vectors")
-    if search.vectors is not None:
-        values |= dict.fromkeys(OWN, ("", "minilm", "mean", "python-api"))
-        reasons = dict.fromkeys(OWN, ", which own vectors do not have") | reasons
-    for name, reason in reasons.items():
-        if (value := getattr(experiment, name)) not in values[name]:
-            raise SettingError(f"{name} is {quote(value)}{reason}.", f"Leave {name} out.")
-
-
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """The numbers of a search test by one similarity.
-
-    own, other, words: by the similarity, by the other one, by BM25. fixes: by name, each with its
-    effect on all searches. advice: by half of them.
-    """
-
-    similarity: Similarity
-    qrels: Qrels
-    own: Ranking
-    other: Ranking
-    words: Ranking
-    fixes: Mapping[str, tuple[Ranking, Advice]]
-    advice: Advice | None
-
-
-def answer(searches: Searches, rankings: Rankings, similarity: Similarity, seed: int) -> Answer:
-    """Recall and exposure of every way by a similarity, and the advised fix."""
-    evaluation = Evaluation.of(searches.relevant, rankings.n_tokens, seed)
-    words = evaluation.rank(rankings.retrievers["bm25"])
-    prefix = f"{similarity} "
-    retrievers = {
-        way.removeprefix(prefix): evaluation.rank(top_k, words)
-        for way, top_k in rankings.retrievers.items()
-        if way in OTHER or way.startswith(prefix)
-    }
-    own, other = retrievers.pop(similarity), retrievers.pop(OTHER[similarity])
-    fixed = {"normalized": other, **retrievers} if similarity == "dot" else retrievers
-    n, of_all = (
-        len(searches.relevant),
-        (np.ones(len(searches.relevant), np.bool_), evaluation.draws),
-    )
-    fixes = {fix: (one, Advice.of(fix, own, one, *of_all)) for fix, one in fixed.items()}
-    advice = advise(own, fixed, folds_of(n, seed), seed)
-    return Answer(similarity, evaluation.qrels, own, other, words, fixes, advice)
-
-
-def result(
-    searches: Searches,
-    rankings: Rankings,
-    experiment: Experiment,
-    search: Search,
-    weights: Weights | None = None,
-    fingerprint: str = "",
-) -> Result:
-    """The answer for the searches of a view, by a model, or by own vectors with a fingerprint."""
-    answers = answer(searches, rankings, search.similarity, experiment.seed)
-    verdict = verdict_of(answers)
-    excess = _excess(answers.own.quintiles, search.max_exposure)
+def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSettings) -> Result:
+    """The answer in words."""
+    searches, model = numbers.searches, numbers.model
+    verdict = verdict_of(numbers)
+    excess = _excess(numbers.own.quintiles, search.max_exposure)
     settings = {**asdict(experiment), **provenance.values(search)}
     inputs: tuple[Any, ...] = experiment, search
     if search.vectors is not None:
         settings |= dict.fromkeys(("model", "corpus"), search.vectors.name)
         heeded = Experiment(seed=experiment.seed, sample_size=experiment.sample_size)
         inputs = heeded, search, ("sample_size",)
-    by = weights.fingerprint if weights else fingerprint
-    measured_elsewhere = origin(key_of(searches, by, experiment, search.length_power))
+    key = key_of(searches, numbers.fingerprint, experiment, search.length_power)
     return Result(
         kind="search",
         question="Are texts of some lengths found more often than they are right?",
         verdict=verdict,
-        advice=_advice(answers, verdict),
-        facts=_facts(answers),
-        details={**_details(searches, rankings, answers), **excess},
-        picture=_picture(answers) | {"unit": "tokens" if weights else "words"},
-        caveats=(*_caveats(searches, rankings, excess, search, weights), *measured_elsewhere),
-        table=_table(searches, rankings, answers),
+        advice=_advice(numbers, verdict),
+        facts=_facts(numbers),
+        details={**_details(numbers), **excess},
+        picture=_picture(numbers) | {"unit": "tokens" if model else "words"},
+        caveats=(*_caveats(numbers, excess, search), *origin(key)),
+        table=_table(numbers),
         about={
             **settings,
-            "model_fingerprint": by,
+            "model_fingerprint": numbers.fingerprint,
             "corpus_fingerprint": searches.fingerprint,
-            "seconds": round(rankings.seconds, 3),
+            "seconds": round(numbers.rankings.seconds, 3),
         },
         command=provenance.search_command("search-test", *inputs),
+        weights=model,
+        corpus=searches.texts,
+        n_drawn=searches.texts.table.num_rows,
     )
 
 
-def verdict_of(answers: Answer) -> str:
+def verdict_of(numbers: SearchNumbers) -> str:
     """The answer in a sentence."""
-    own, by = answers.own.quintiles, f"by {BY[answers.similarity]}"
+    own, by = numbers.own.quintiles, f"by {BY[numbers.similarity]}"
     beyond, standing = own[own["is_beyond_words"]], own[own["state"].isin(SIGNIFICANT)]
     uneven, undecided = (own[own["state"] == state] for state in ("uneven", "undecided"))
-    if answers.own.recall_interval[0] <= answers.qrels.chance:
+    if numbers.own.recall_interval[0] <= numbers.qrels.chance:
         return "Can’t tell: the search finds the right text hardly more often than chance."
     if len(beyond):
         return f"Yes: {by}, {_share(beyond)}."
@@ -208,11 +99,11 @@ def _share(quintiles: "pd.DataFrame") -> str:
     return f"the {shares.idxmin()} fifth takes only {amount} times its share"
 
 
-def _advice(answers: Answer, verdict: str) -> str:
+def _advice(numbers: SearchNumbers, verdict: str) -> str:
     """What to do, in a sentence."""
-    advice = answers.advice
+    advice = numbers.advice
     if advice is None:
-        why = ": no fix stands the test on held-out searches" * answers.own.is_biased
+        why = ": no fix stands the test on held-out searches" * numbers.own.is_biased
         return "" if verdict.startswith("Can’t") else f"Leave the search as it is{why}."
     before, after = percent(advice.before), percent(advice.after)
     direction = "rises" if advice.after > advice.before else "falls"
@@ -221,13 +112,13 @@ def _advice(answers: Answer, verdict: str) -> str:
     return f"{FIXES[advice.fix]}{condition}: recall {change}."
 
 
-def _facts(answers: Answer) -> tuple[Fact, ...]:
-    own, qrels = answers.own, answers.qrels
+def _facts(numbers: SearchNumbers) -> tuple[Fact, ...]:
+    own, qrels = numbers.own, numbers.qrels
     rows = list(zip(QUINTILES, own.exposure, own.intervals, strict=True))
     return (
         Fact("recall_at_10", "recall among ten", own.recall, own.recall_interval, "percent"),
         Fact("ndcg_at_10", "nDCG", own.ndcg),
-        Fact("bm25_recall_at_10", "by BM25", answers.words.recall, None, "percent"),
+        Fact("bm25_recall_at_10", "by BM25", numbers.words.recall, None, "percent"),
         *(
             Fact(f"exposure_{name}", f"{name} fifth", exposure, interval, "times")
             for name, exposure, interval in (rows[0], rows[-1])
@@ -238,19 +129,19 @@ def _facts(answers: Answer) -> tuple[Fact, ...]:
     )
 
 
-def _details(searches: Searches, rankings: Rankings, answers: Answer) -> dict[str, Any]:
+def _details(numbers: SearchNumbers) -> dict[str, Any]:
     """Entries of JSON besides the facts."""
-    similarity = answers.similarity
-    fix = answers.advice.fix if answers.advice else None
+    similarity, searches, rankings = numbers.similarity, numbers.searches, numbers.rankings
+    fix = numbers.advice.fix if numbers.advice else None
     correction = fix and {
         "formula": FORMULAS[fix],
         "coefficients": dict(rankings.coefficients.get(f"{similarity} {fix}", {})),
     }
     return {
-        **_ranking(answers.own),
+        **_ranking(numbers.own),
         "task": searches.task,
-        "bm25": _ranking(answers.words),
-        "other_similarity": {"similarity": OTHER[similarity], **_ranking(answers.other)},
+        "bm25": _ranking(numbers.words),
+        "other_similarity": {"similarity": OTHER[similarity], **_ranking(numbers.other)},
         "fixes": {
             name: {
                 "recall_at_10": ranking.recall,
@@ -258,7 +149,7 @@ def _details(searches: Searches, rankings: Rankings, answers: Answer) -> dict[st
                 "interval": effect.interval,
                 "exposure": ranking.exposure,
             }
-            for name, (ranking, effect) in answers.fixes.items()
+            for name, (ranking, effect) in numbers.fixes.items()
         },
         "advised_fix": fix,
         "correction": correction,
@@ -279,7 +170,7 @@ def _ranking(ranking: Ranking) -> dict[str, Any]:
     }
 
 
-def _table(searches: Searches, rankings: Rankings, answers: Answer) -> "pd.DataFrame":
+def _table(numbers: SearchNumbers) -> "pd.DataFrame":
     """A row for each search, in the order of the searches.
 
     Columns: query; right, its right text that ranks best, right_tokens, and right_rank, in the
@@ -289,9 +180,10 @@ def _table(searches: Searches, rankings: Rankings, answers: Answer) -> "pd.DataF
     """
     import pandas as pd
 
+    searches, rankings = numbers.searches, numbers.rankings
     texts = searches.texts.table["sentence"].to_pandas().to_numpy()
-    side = list(OTHER).index(answers.similarity)
-    top_k, recall = answers.own.top_k, answers.own.recalls
+    side = list(OTHER).index(numbers.similarity)
+    top_k, recall = numbers.own.top_k, numbers.own.recalls
     nearest, ten_tokens = rankings.nearest[side], rankings.n_tokens[top_k]
     right_tokens = rankings.n_tokens[nearest]
     table = pd.DataFrame(
@@ -300,7 +192,7 @@ def _table(searches: Searches, rankings: Rankings, answers: Answer) -> "pd.DataF
             "right": texts[nearest],
             "right_tokens": right_tokens,
             "right_rank": rankings.ranks[side],
-            "n_right": answers.qrels.n_relevant,
+            "n_right": numbers.qrels.n_relevant,
             "first": texts[top_k[:, 0]],
             "first_tokens": ten_tokens[:, 0],
             "mean_tokens": ten_tokens.mean(axis=1),
@@ -358,13 +250,13 @@ def fix_table(result: Result) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def _picture(answers: Answer) -> dict[str, Any]:
+def _picture(numbers: SearchNumbers) -> dict[str, Any]:
     """Lengths of the fifths, and a line for each way, that of the similarity first."""
-    other, advice = OTHER[answers.similarity], answers.advice
-    lines = {BY[answers.similarity]: answers.own, BY[other]: answers.other}
-    lines[BY["bm25"]], quintiles = answers.words, answers.own.quintiles
+    other, advice = OTHER[numbers.similarity], numbers.advice
+    lines = {BY[numbers.similarity]: numbers.own, BY[other]: numbers.other}
+    lines[BY["bm25"]], quintiles = numbers.words, numbers.own.quintiles
     if advice and advice.fix != "normalized":  # whose line is that of cosine
-        lines[advice.fix.replace("_", "-")] = answers.fixes[advice.fix][0]
+        lines[advice.fix.replace("_", "-")] = numbers.fixes[advice.fix][0]
     return {
         "spans": list(zip(quintiles["from_tokens"], quintiles["to_tokens"], strict=True)),
         "fair": FAIR,
@@ -391,25 +283,21 @@ def _excess(quintiles: "pd.DataFrame", most: float | None) -> dict[str, list[str
 
 
 def _caveats(
-    searches: Searches,
-    rankings: Rankings,
-    excess: Mapping[str, list[str]],
-    search: Search,
-    model: Weights | None,
+    numbers: SearchNumbers, excess: Mapping[str, list[str]], search: SearchSettings
 ) -> tuple[str, ...]:
     """Everything left out or doubtful, a sentence each."""
-    truncated = float(rankings.truncated.mean())
+    truncated = float(numbers.rankings.truncated.mean())
     most = search.max_exposure or 1.0
     limits, few = f"{rounded(1 / most)} to {most:g}", "Too few texts or searches to tell"
     beyond, undecided = (", ".join(excess.get(key, [])) for key in ("exceeded", "undecided"))
     cases = {
         f"The model reads only the beginning of {percent(truncated)} of the texts.": truncated,
         IN_WORDS: search.vectors,
-        **pipeline_caveats(model, search.similarity),
+        **pipeline_caveats(numbers.model, search.similarity),
         f"Exposure is outside {limits} for fifths: {beyond}.": beyond,
         f"{few} if exposure is within {limits} for fifths: {undecided}.": undecided,
     }
-    return (*searches.caveats, *(text for text, holds in cases.items() if holds))
+    return (*numbers.searches.caveats, *(text for text, holds in cases.items() if holds))
 
 
 def pipeline_caveats(model: Weights | None, similarity: str) -> dict[str, object]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clsviz.errors import Undefined
+from clsviz.errors import Constant, Undefined
 from clsviz.statistics.intervals import (
     LARGER,
     OTHER,
@@ -131,7 +131,7 @@ def check(lengths: Floats, norms: Floats) -> None:
         raise Undefined(f"All {n:,} sentences have the same length, {lengths[0]:.0f}.", LARGER)
     if norms.std() <= ROUNDING * abs(norms.mean()):
         same = f"the same norm up to rounding, {norms.mean():#.5g}"
-        raise Undefined(f"All {n:,} sentences have {same}.", OTHER)
+        raise Constant(f"All {n:,} sentences have {same}.", OTHER)
 
 
 def moments(lengths: Floats, norms: Floats) -> list[Floats]:

@@ -72,6 +72,20 @@ class Measurements:
             end = stop
         return slices
 
+    def read_from(self, key: str, begin: int, n: int) -> Arrays | None:
+        """The arrays of sentence number `begin` and those after it, as one slice holds them.
+
+        None where no slice holds it: of the first n sentences, another job may have measured more.
+        """
+        for start, stop, path in self._spans(key):
+            if start <= begin < stop:
+                arrays = self._read_sound(key, start, stop, path)
+                if arrays:
+                    return {
+                        name: array[begin - start : n - start] for name, array in arrays.items()
+                    }
+        return None
+
     def missing(self, key: str, n: int) -> list[tuple[int, int]]:
         """Start and stop of each range of the first n sentences that no sound slice holds."""
         ranges, end = [], 0
@@ -98,12 +112,18 @@ class Measurements:
         end = 0
         for start, stop, path in self._spans(key):
             if start < n and stop > end:
-                content = files.read_arrays(path)
-                if content and content[1] == _about(key, start, stop):
-                    yield start, stop, content[0]
+                arrays = self._read_sound(key, start, stop, path)
+                if arrays:
+                    yield start, stop, arrays
                     end = stop
-                else:
-                    self._remove(path)
+
+    def _read_sound(self, key: str, start: int, stop: int, path: Path) -> Arrays | None:
+        """The arrays of a slice; a damaged one is deleted."""
+        content = files.read_arrays(path)
+        if content and content[1] == _about(key, start, stop):
+            return content[0]
+        self._remove(path)
+        return None
 
     def _spans(self, key: str) -> list[tuple[int, int, Path]]:
         """Start, stop and path of all slices; of those with the same start the longest first."""

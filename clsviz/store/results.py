@@ -41,7 +41,10 @@ class Results:
         result = self.find(key, form)
         if result is not None:
             return result
-        result = compute()
+        return self.put(key, compute())
+
+    def put(self, key: tuple[object, ...], result: T) -> T:
+        """Store a result under a key; returns it."""
         values = _values(result)
         arrays = {field: value for field, value in values.items() if isinstance(value, np.ndarray)}
         numbers = {field: value for field, value in values.items() if field not in arrays}

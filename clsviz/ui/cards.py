@@ -7,7 +7,7 @@ import streamlit as st
 
 from clsviz.experiment import RANGES, Experiment
 from clsviz.results import provenance
-from clsviz.results.numbers import counted, seconds
+from clsviz.numbers import counted, seconds
 from clsviz.results.result import Result
 from clsviz.sources import corpora
 from clsviz.sources.corpora import Corpus

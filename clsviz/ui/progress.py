@@ -7,7 +7,7 @@ from typing import Any, NoReturn, TypeVar
 import streamlit as st
 
 from clsviz.jobs.jobs import Job, Jobs, Steps
-from clsviz.results.numbers import counted, seconds
+from clsviz.numbers import counted, seconds
 from clsviz.sources.models import Weights
 from clsviz.ui import layout
 from clsviz.ui.server import server, session

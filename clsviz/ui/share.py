@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from clsviz import api, limits
-from clsviz.jobs.measure import Measured, Prepared
+from clsviz.sources.prepared import Measured, Prepared
 from clsviz.jobs.worker import NoRunner
 from clsviz.results import provenance
 from clsviz.results.result import Result

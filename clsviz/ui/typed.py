@@ -10,7 +10,7 @@ from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import measure_texts
 from clsviz.measurements import FORMS, Arrays
-from clsviz.results.numbers import counted, percent
+from clsviz.numbers import counted, percent
 from clsviz.results.result import Result
 from clsviz.results.select import kind_of, lengths, norms_of
 from clsviz.sources.models import Weights

@@ -13,9 +13,10 @@ from clsviz import figures
 from clsviz.experiment import Experiment, Precision
 from clsviz.figures.style import Figure
 from clsviz.jobs.jobs import Job, Steps
-from clsviz.jobs.measure import Measured, Prepared, measure, prepare
+from clsviz.jobs.measure import measure, prepare
+from clsviz.sources.prepared import Measured, Prepared
 from clsviz.results.norms import answer, norms
-from clsviz.results.numbers import seconds
+from clsviz.numbers import seconds
 from clsviz.results.result import Result
 from clsviz.results.select import kind_of, norms_of
 from clsviz.sources import models

@@ -13,7 +13,8 @@ from clsviz.errors import ModelError
 from clsviz.experiment import Experiment
 from clsviz.jobs import measure as module
 from clsviz.jobs.jobs import Job
-from clsviz.jobs.measure import Measured, Prepared, measure
+from clsviz.jobs.measure import measure
+from clsviz.sources.prepared import Measured, Prepared
 from clsviz.jobs.worker import InProcess, Worker
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import draw

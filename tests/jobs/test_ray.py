@@ -8,7 +8,8 @@ import pytest
 from clsviz.errors import ModelError, SettingError
 from clsviz.experiment import Experiment
 from clsviz.jobs import ray
-from clsviz.jobs.measure import Prepared, key_of
+from clsviz.jobs.measure import key_of
+from clsviz.sources.prepared import Prepared
 from clsviz.jobs.worker import IN_PROCESS
 from clsviz.measurements import Norms
 from clsviz.progress import silent

@@ -8,7 +8,8 @@ import pytest
 
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
-from clsviz.jobs.measure import Measured, Prepared, measure
+from clsviz.jobs.measure import measure
+from clsviz.sources.prepared import Measured, Prepared
 from clsviz.jobs.worker import InProcess
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import draw

@@ -10,7 +10,7 @@ from clsviz import api
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
-from clsviz.jobs.measure import Measured, Prepared
+from clsviz.sources.prepared import Measured, Prepared
 from clsviz.measurements import Vectors
 from clsviz.results.probes import PENDING, ProbeScores, find, findings, probes, read, verdict_of
 from clsviz.results.result import Fact, Result

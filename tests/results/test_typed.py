@@ -14,7 +14,7 @@ from clsviz.encoder.encoder import load
 from clsviz.errors import Undefined
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
-from clsviz.jobs.measure import Measured
+from clsviz.sources.prepared import Measured
 from clsviz.jobs.worker import InProcess
 from clsviz.results.anatomy import EXAMPLE
 from clsviz.results.norms import norms

@@ -10,7 +10,7 @@ from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job, Steps
 from clsviz.results import chunks
 from clsviz.results.chunks import ChunkTestSettings
-from clsviz.results.numbers import counted
+from clsviz.numbers import counted
 from clsviz.results.result import Result
 from clsviz.ui import cards, chart, layout, progress, share, sidebar, work
 from clsviz.ui.server import server

@@ -7,9 +7,9 @@ import streamlit as st
 
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
-from clsviz.jobs.measure import Prepared
+from clsviz.sources.prepared import Prepared
 from clsviz.results import compare as comparing
-from clsviz.results.numbers import counted
+from clsviz.numbers import counted
 from clsviz.results.result import Result
 from clsviz.sources import models
 from clsviz.sources.chunks import Chunks

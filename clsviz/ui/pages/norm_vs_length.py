@@ -8,7 +8,7 @@ import streamlit as st
 from clsviz import figures
 from clsviz.experiment import Experiment
 from clsviz.figures import scatter
-from clsviz.results.numbers import counted
+from clsviz.numbers import counted
 from clsviz.sources import corpora
 from clsviz.ui import cards, chart, layout, share, sidebar, typed, work
 

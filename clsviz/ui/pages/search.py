@@ -7,7 +7,7 @@ import streamlit as st
 from clsviz.analyses.search import Plan, Rankings, index, key_of, plan, run
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job, Steps
-from clsviz.results.numbers import counted
+from clsviz.numbers import counted
 from clsviz.results.result import Result
 from clsviz.results.search import Search, fix_table, fix_title, misled, misled_title
 from clsviz.results.search import result as search_result

@@ -12,7 +12,7 @@ from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
 from clsviz.measurements import Vectors
 from clsviz.results.anatomy import EXAMPLE
-from clsviz.results.numbers import counted, percent
+from clsviz.numbers import counted, percent
 from clsviz.results.select import POOLINGS
 from clsviz.results.typed import Trace, cosine, cosines_of, nearest, trace, vector_of
 from clsviz.results.typed import typed as typed_result

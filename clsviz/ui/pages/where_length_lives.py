@@ -8,8 +8,9 @@ import streamlit as st
 
 from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job, Steps
-from clsviz.jobs.measure import Measured, Prepared, measure
-from clsviz.results.numbers import counted
+from clsviz.jobs.measure import measure
+from clsviz.sources.prepared import Measured, Prepared
+from clsviz.numbers import counted
 from clsviz.results.probes import (
     PENDING,
     SEEDS,

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from clsviz.results.numbers import (
+from clsviz.numbers import (
     counted,
     folded,
     length,

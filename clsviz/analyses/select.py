@@ -1,4 +1,4 @@
-"""Sentences of a view: which ones enter the answer, their lengths and their norms."""
+"""Sentences of an experiment: which ones enter the answer, their lengths and their norms."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment, Unit
-from clsviz.jobs.measure import Measured
 from clsviz.measurements import Kind, Means, Norms
-from clsviz.results.numbers import counted
 from clsviz.sources.near_duplicates import near_duplicates
+from clsviz.sources.prepared import Measured
 from clsviz.sources.sampling import Sample
-from clsviz.statistics.intervals import LARGER
 from clsviz.store.results import Results
 
 if TYPE_CHECKING:
@@ -22,14 +20,11 @@ if TYPE_CHECKING:
 
 VERSION: Final = 1  # changes when near-duplicates are computed in another way
 
-POOLINGS: Final = {"cls": "[CLS]", "mean": "mean-pooled vector", "pooler": "pooler output"}
-"""Vectors as sentences name them."""
-
 AFTER_LAST: Final = {
     "mean": "probes of mean-pooled vectors take the last one",
     "pooler": "the pooler stands after the last one",
 }
-"""Reasons why a vector comes after no earlier layer; norms of means come after all of them."""
+"""Why a pooling exists only after the last layer; norms of means exist after all of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,20 +39,27 @@ def kind_of(experiment: Experiment) -> Kind:
     return "means" if experiment.pooling == "mean" else "norms"
 
 
+def layer_of(measured: Measured, experiment: Experiment) -> int:
+    """The number of the layer that an experiment is about."""
+    return measured.norms.n_layers if experiment.layer is None else experiment.layer
+
+
 def select(measured: Measured, experiment: Experiment) -> "pd.DataFrame":
     """Every measured sentence, a row each, in the order drawn.
 
-    Columns: those of the corpus (`sentence` first), n_tokens, truncated, is_used (True under the
-    length cutoff where the model reads all of it), length in the unit, norm of the layer and the
-    vector; cls_0 … and pooler, the norms that were measured.
+    Columns: those of the corpus (`sentence` first), n_tokens, truncated, is_long (True from the
+    length cutoff on), is_used (True of others that the model reads as a whole), length in the unit,
+    norm of the layer and the vector; cls_0 … and pooler, the norms that were measured.
     Raises SettingError where the model lacks the layer or the vector.
     """
     norms = measured.norms
     table: pd.DataFrame = measured.sample.rows(0, len(norms)).to_pandas()
+    is_long = norms.n_tokens >= experiment.length_cutoff
     columns: dict[str, Any] = {
         "n_tokens": norms.n_tokens,
         "truncated": norms.truncated,
-        "is_used": (norms.n_tokens < experiment.length_cutoff) & ~norms.truncated,
+        "is_long": is_long,
+        "is_used": ~is_long & ~norms.truncated,
         "length": lengths(table["sentence"], norms.n_tokens, experiment.unit),
         "norm": norms_of(norms, experiment, measured.weights.label),
         **{f"cls_{layer}": norms.cls[:, layer] for layer in range(norms.n_layers + 1)},
@@ -121,42 +123,3 @@ def check_vector(
     if experiment.pooling == "pooler" and not has_pooler:
         raise SettingError(f"{label} has no pooler.", "Choose cls or mean as pooling.")
     return layer
-
-
-def left_out(
-    experiment: Experiment, sample: Sample, n_long: int, n_truncated: int, n_models: int = 1
-) -> list[str]:
-    """Caveats on sentences over the cutoff, on truncated ones, and on a corpus that is too small.
-
-    n_truncated: of the others, those that not all of the models read as a whole.
-    """
-    n, size = len(sample), experiment.sample_size
-    reader, by = ("the model", "") if n_models == 1 else ("a model", " by a model")
-    long = f"{experiment.length_cutoff:,} tokens or more{by}"
-    cases = {
-        f"Left out: {counted(n_long)} of {long}.": n_long,
-        f"Left out: {counted(n_truncated)} longer than {reader} reads.": n_truncated,
-        f"The corpus has {counted(n)}: the sample is all of them.": size != "all" and n < size,
-    }
-    return [caveat for caveat, holds in cases.items() if holds]
-
-
-def remedy_of(
-    remedy: str, experiment: Experiment, sample: Sample, n_long: int, n_read: int | None = None
-) -> str:
-    """A remedy of statistics, which do not know where more sentences, or other lengths, may be.
-
-    n_long: sentences that a higher cutoff lets in. n_read: of the sample, None for all.
-    """
-    if remedy != LARGER:
-        return remedy
-    n, size, corpus = len(sample), experiment.sample_size, sample.corpus
-    is_all = size == "all" or n < size
-    if not corpus.reading.revision:  # of the Hub, no more is read than the sample
-        is_all = is_all or n == corpus.table.num_rows
-    retrievers = ["raise the length cutoff"] * (n_long > 0)
-    if n_read is None or n_read == n:
-        retrievers.append(f"take a larger {'corpus' if is_all else 'sample'}")
-    else:
-        retrievers.append("raise probe_size")
-    return f"{', or '.join(retrievers)}.".capitalize()

@@ -1,0 +1,380 @@
+"""Search, probe, norm and chunks of several models on the same sentences."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+
+from clsviz.analyses import chunks as chunking
+from clsviz.analyses.chunks import ChunkInputs, Containment, advised_of, recalls_of
+from clsviz.analyses.norms import line_of
+from clsviz.analyses.probes import baseline_error, predict
+from clsviz.analyses.search import Rankings, key_of, ranked
+from clsviz.analyses.select import layer_of, norms_of, select, used_of
+from clsviz.errors import SettingError, Undefined
+from clsviz.jobs.measure import draw, measure, stored
+from clsviz.jobs.workspace import Workspace
+from clsviz.numbers import lowered
+from clsviz.progress import Progress
+from clsviz.settings import Experiment, Pooling
+from clsviz.sources import models
+from clsviz.sources.chunks import Chunks
+from clsviz.sources.chunks import find as find_chunks
+from clsviz.sources.models import Weights
+from clsviz.sources.prepared import Measured, Prepared
+from clsviz.sources.searches import Searches
+from clsviz.sources.searches import find as find_searches
+from clsviz.statistics import ridge
+from clsviz.statistics.exposure import Evaluation
+from clsviz.statistics.intervals import (
+    Floats,
+    check_different,
+    clusterings,
+    margin,
+    means,
+    wilson_bound,
+)
+from clsviz.statistics.line import r2_margin
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VERSION: Final = 2  # changes when a number is computed in another way
+
+DEFAULT_SENTENCES: Final = 2400
+"""Sentences that are cut into chunks."""
+
+SEARCH: Final = (
+    *("recall_at_10", "recall_at_10_low", "recall_at_10_high", "ndcg_at_10"),
+    *("exposure_shortest", "exposure_shortest_low", "exposure_shortest_high"),
+    *("exposure_longest", "exposure_longest_low", "exposure_longest_high", "recall_margin"),
+)
+"""Columns of the table: of a search, its recall and the exposure of two fifths of the texts."""
+
+CHUNKS: Final = (
+    *("chunk_tokens", "chunk_sentences", "n_chunks"),
+    *("chunk_recall_at_1", "chunk_recall_at_1_low", "chunk_recall_at_1_high", "chunk_margin"),
+)
+"""Columns of the table: tokens of the chunks that keep three in four sentences; and of the longest
+chunks that all models read, their sentences, their number, and the searches that find them first.
+"""
+
+LINE: Final = (
+    *("r_squared", "r_squared_low", "r_squared_high", "slope", "slope_low", "slope_high"),
+    *("intercept", "norm_mean", "norm_sd"),
+)
+COLUMNS: Final = (
+    *("last_probe_error", "last_probe_error_low", "last_probe_error_high", "last_probe_r_squared"),
+    *("probe_r_squared", "probe_layer", "guess_error", *LINE, "n_layers", "mean_tokens"),
+)
+"""Columns of the table: of held-out lengths by probes of [CLS] after the last layer and after the
+best one, of guessing, and of the line of the norm on length."""
+
+Numbers = dict[str, float]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Numbers of models on the n_used of n sentences that all of them read as a whole.
+
+    models: of each, the numbers of COLUMNS; NaN where undefined.
+    problems: why a model has no line, or "". remedy: of the first problem.
+    error_margin, r_squared_margin: two models that differ by more differ beyond chance; errors
+    are shares of those of guessing.
+    n_long, n_truncated: sentences over the cutoff by a model, and others that a model does not read
+    as a whole.
+    is_equal_length: True if all models give every sentence the same length.
+    """
+
+    models: tuple[Numbers, ...]
+    problems: tuple[str, ...]
+    remedy: str
+    error_margin: float
+    r_squared_margin: float
+    n: int
+    n_used: int
+    n_long: int
+    n_truncated: int
+    is_equal_length: bool
+
+
+@dataclass(frozen=True, eq=False)
+class CompareInputs:
+    """Models to compare on the same sentences, by the same searches and on the same chunks.
+
+    prepared: the models, with one sample. search: settings of the searches, None for none.
+    searches, chunks: those, or why there are none.
+    """
+
+    prepared: Sequence[Prepared]
+    experiment: Experiment
+    search: Experiment | None = None
+    searches: Searches | str = ""
+    chunks: Chunks | str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class CompareNumbers:
+    """The comparison of models on one corpus.
+
+    searched, cut: for each model the numbers of SEARCH and of CHUNKS, or none. seconds: that
+    measuring took.
+    """
+
+    inputs: CompareInputs
+    comparison: Comparison
+    searched: Sequence[Numbers]
+    cut: Sequence[Numbers]
+    seconds: float
+
+
+def compare(
+    names: Sequence[str],
+    experiments: Sequence[Experiment],
+    search: Experiment | None,
+    workspace: Workspace,
+    progress: Progress,
+    texts: Any = None,
+    *,
+    has_chunks: bool = False,
+) -> list[CompareNumbers]:
+    """Compare models on a sample of each experiment, and by searches of one corpus.
+
+    names: of the models. texts: in memory, in the place of the corpus. has_chunks: also cut the
+    texts that are searched. Raises ClsvizError, SettingError where there is no corpus to cut.
+    """
+    if search is None and has_chunks:
+        reason = "chunks is set, and search_corpus is empty."
+        raise SettingError(reason, "Name the corpus whose texts are cut.")
+    with progress.at("fetch"):
+        weights = [models.find(name, experiments[0].seed, progress) for name in names]
+    samples = [draw(view, workspace, progress, texts) for view in experiments]
+    with progress.at("fetch"):
+        cutting = replace(search, sample_size=DEFAULT_SENTENCES) if search and has_chunks else None
+        searches = _find(find_searches, search, workspace, progress)
+        chunks = _find(find_chunks, cutting, workspace, progress)
+    made = [
+        CompareInputs([Prepared(one, sample) for one in weights], view, search, searches, chunks)
+        for view, sample in zip(experiments, samples, strict=True)
+    ]
+    return [_compare(inputs, workspace, progress) for inputs in made]
+
+
+def search_of(experiment: Experiment, corpus: str, pooling: Pooling) -> Experiment | None:
+    """The settings of the search in a corpus; None where there is none."""
+    if not corpus:
+        return None
+    model, seed = experiment.model, experiment.seed
+    return Experiment(model=model, seed=seed, corpus=corpus, sample_size="all", pooling=pooling)
+
+
+def _find(
+    find_in: Callable[..., T], view: Experiment | None, workspace: Workspace, progress: Progress
+) -> T | str:
+    """What is made of a corpus, or why it cannot be; "" where there is no view."""
+    try:
+        return "" if view is None else find_in(view, workspace.root, progress=progress)
+    except Undefined as error:
+        return str(error)
+
+
+def _compare(inputs: CompareInputs, workspace: Workspace, progress: Progress) -> CompareNumbers:
+    """Measure everything of a model before the next one is loaded; then compare."""
+    prepared, experiment = inputs.prepared, inputs.experiment
+    known = workspace.results.find(compare_key(inputs), Comparison)
+    n = 0 if known else min(len(prepared[0].sample), experiment.probe_size)
+    total = sum(n + _n_texts(inputs, one.weights, workspace) for one in prepared)
+    done, seconds = 0, 0.0
+    rankings: list[Rankings] = []
+    containments: list[Containment] = []
+    for one in prepared:
+        if known is None:
+            part = progress.part(done, total, "texts")
+            seconds += measure(
+                one, experiment, "vectors", workspace, part, _checked(experiment)
+            ).seconds
+            done += n
+        try:
+            if isinstance(inputs.searches, Searches) and inputs.search:
+                of_model = inputs.searches, one.weights, inputs.search, None, workspace
+                rankings.append(ranked(*of_model, progress.part(done, total, "texts")))
+                done += _n_searched(inputs, one.weights, workspace)
+        except Undefined as error:
+            inputs = replace(inputs, searches=_of_model(one.weights, error))
+        try:
+            if isinstance(inputs.chunks, Chunks) and inputs.search:
+                cut = ChunkInputs(one.weights, inputs.chunks), inputs.search, "cosine", workspace
+                containments.append(chunking.contained(*cut, progress.part(done, total, "texts")))
+                done += inputs.chunks.n_chunks
+        except Undefined as error:
+            inputs = replace(inputs, chunks=_of_model(one.weights, error))
+    searched = rankings if isinstance(inputs.searches, Searches) else []
+    chunked = containments if isinstance(inputs.chunks, Chunks) else []
+    seconds += sum(one.seconds for one in (*searched, *chunked))
+    with progress.at("analysis"):
+        comparison = known or _computed(inputs, workspace, progress)
+        rows: list[Numbers] = []
+        try:
+            if searched and isinstance(inputs.searches, Searches):
+                rows = _search(inputs.searches, searched, experiment.seed)
+        except Undefined as error:
+            inputs = replace(inputs, searches=str(error))
+        cuts = _chunks(chunked, experiment.seed) if chunked else []
+    return CompareNumbers(inputs, comparison, rows, cuts, seconds)
+
+
+def compare_key(inputs: CompareInputs) -> tuple[object, ...]:
+    """The key of the comparison in the store."""
+    prepared, experiment = inputs.prepared, inputs.experiment
+    sample = prepared[0].sample
+    n = min(len(sample), experiment.probe_size)
+    fingerprints = [one.weights.fingerprint for one in prepared]
+    source = experiment.precision, sample.corpus.fingerprint, sample.seed, n
+    view = experiment.length_cutoff, experiment.layer, experiment.pooling, experiment.unit
+    return "compare", VERSION, fingerprints, *source, *view
+
+
+def _of_model(weights: Weights, error: Undefined) -> str:
+    """Why a model cannot be tested."""
+    return str(Undefined(f"{weights.label}: {lowered(error.reason)}", error.remedy))
+
+
+def _checked(experiment: Experiment) -> Callable[[Measured], object]:
+    """Raises SettingError, with the first sentences, where the model lacks the vector."""
+    return lambda part: norms_of(part.norms, experiment, part.weights.label)
+
+
+def _n_searched(inputs: CompareInputs, weights: Weights, workspace: Workspace) -> int:
+    """Texts and queries that a model has yet to measure."""
+    if inputs.search is None or not isinstance(inputs.searches, Searches):
+        return 0
+    key = key_of(inputs.searches, weights.fingerprint, inputs.search, None)
+    is_known = workspace.results.find(key, Rankings) is not None
+    return 0 if is_known else sum(map(len, inputs.searches.samples))
+
+
+def _n_texts(inputs: CompareInputs, weights: Weights, workspace: Workspace) -> int:
+    """Texts, queries and chunks that a model measures."""
+    n_chunks = inputs.chunks.n_chunks if isinstance(inputs.chunks, Chunks) else 0
+    return n_chunks + _n_searched(inputs, weights, workspace)
+
+
+def _computed(inputs: CompareInputs, workspace: Workspace, progress: Progress) -> Comparison:
+    """Compare models on the sentences that all of them read, and store the numbers.
+
+    The vectors of one model at a time are read from the store.
+    """
+    prepared, experiment, store = inputs.prepared, inputs.experiment, workspace.results
+    sample = prepared[0].sample
+    tables = [select(stored(one, experiment, "vectors", workspace), experiment) for one in prepared]
+    is_long = np.any([table["is_long"] for table in tables], axis=0)
+    is_cut = np.any([table["truncated"] for table in tables], axis=0) & ~is_long
+    parts = [used_of(table.assign(is_used=~is_long & ~is_cut), sample, store) for table in tables]
+    models: list[Numbers] = []
+    problems: list[Undefined] = []
+    misses: dict[int, Floats] = {}
+    lines: list[tuple[Floats, Floats]] = []
+    for place, (one, used) in enumerate(zip(prepared, parts, strict=True)):
+        measured, predictions = stored(one, experiment, "vectors", workspace), []
+        for layer in range(measured.norms.n_layers + 1):
+            progress(place, len(prepared), "models")
+            try:
+                predictions.append(predict(measured, Experiment(layer=layer), used))
+            except Undefined:
+                predictions.append(np.full(len(used), np.nan))
+        numbers, problem = _numbers(measured, experiment, used, predictions)
+        lengths, norms = used[["length", "norm"]].to_numpy(np.float64).T
+        if np.isfinite(predictions[-1]).all():
+            misses[place] = abs(predictions[-1] - lengths) / numbers["guess_error"]
+        if not problem.reason:
+            lines.append((lengths, norms))
+        models.append(numbers)
+        problems.append(problem)
+    groupings = clusterings(parts[0]["cluster"], parts[0].get("row_group"))
+    intervals, error_margin = means(list(misses.values()), groupings)
+    for place, (low, high) in zip(misses, intervals, strict=True):
+        guess = models[place]["guess_error"]
+        models[place] |= {
+            "last_probe_error_low": low * guess,
+            "last_probe_error_high": high * guess,
+        }
+    computed = Comparison(
+        models=tuple(models),
+        problems=tuple(problem.reason for problem in problems),
+        remedy=next((problem.remedy for problem in problems if problem.remedy), ""),
+        error_margin=error_margin,
+        r_squared_margin=r2_margin(lines, groupings),
+        n=len(is_long),
+        n_used=len(parts[0]),
+        n_long=int(is_long.sum()),
+        n_truncated=int(is_cut.sum()),
+        is_equal_length=all(used["length"].equals(parts[0]["length"]) for used in parts),
+    )
+    return store.put(compare_key(inputs), computed)
+
+
+def _numbers(
+    measured: Measured, experiment: Experiment, used: "pd.DataFrame", predictions: Sequence[Floats]
+) -> tuple[Numbers, Undefined]:
+    """The columns of probes and of the line, NaN where undefined; and why there is no line, or "".
+
+    predictions: held-out lengths by layer, each (n_used,).
+    """
+    numbers: Numbers = dict.fromkeys(COLUMNS, np.nan)
+    numbers |= {"n_layers": len(predictions) - 1, "mean_tokens": float(used["n_tokens"].mean())}
+    if not np.isnan(predictions).all():
+        lengths = used["length"].to_numpy(np.float64)
+        r2s, errors = np.transpose([ridge.score(lengths, row) for row in predictions])
+        numbers |= {
+            "last_probe_error": float(errors[-1]),
+            "last_probe_r_squared": float(r2s[-1]),
+            "probe_r_squared": float(np.nanmax(r2s)),
+            "probe_layer": int(np.nanargmax(r2s)),
+            "guess_error": baseline_error(used),
+        }
+    try:
+        check_different(used["cluster"])
+        line = line_of(measured, layer_of(measured, experiment), used, used["norm"])
+    except Undefined as problem:
+        return numbers, problem
+    r2, slope = (line.r2, *line.r2_interval), (line.slope, *line.slope_interval)
+    of_line = (*r2, *slope, line.intercept, line.norm_mean, line.norm_sd)
+    return numbers | dict(zip(LINE, of_line, strict=True)), Undefined("")
+
+
+def _chunks(measured: Sequence[Containment], seed: int) -> list[Numbers]:
+    """For each model CHUNKS; the margin is NaN where they do not read the same chunks."""
+    last, rows = min(len(one.sizes) for one in measured) - 1, []
+    firsts = [(one.ranks[0, last] == 1).astype(np.float64) for one in measured]
+    is_paired = len({(one.n_chunks, one.n_left_out) for one in measured}) == 1
+    n = len(firsts[0])
+    spread = max(means(firsts, [np.arange(n)])[1], wilson_bound(n)) if is_paired else np.nan
+    for one in measured:
+        recalls = recalls_of(one, seed)["cosine"]
+        advised = advised_of(recalls)
+        tokens = round(one.tokens[advised]) if advised >= 0 else np.nan
+        recall = recalls[last]
+        size = one.sizes[last], one.n_chunks[last]
+        columns = tokens, *size, recall.recall_at_1, *recall.interval, spread
+        rows.append(dict(zip(CHUNKS, columns, strict=True)))
+    return rows
+
+
+def _search(searches: Searches, rankings: Sequence[Rankings], seed: int) -> list[Numbers]:
+    """For each model the columns of a search; and truncated, the share of texts that it cuts."""
+    draws, rows = [], []
+    for one in rankings:
+        evaluation = Evaluation.of(searches.relevant, one.n_tokens, seed)
+        ranking = evaluation.rank(one.retrievers["cosine"])
+        draws.append(evaluation.draws @ ranking.recalls / len(searches.relevant))
+        numbers: list[float | None] = [ranking.recall, *ranking.recall_interval, ranking.ndcg]
+        for end in (0, -1):
+            numbers += [ranking.exposure[end], *(ranking.intervals[end] or (None, None))]
+        row = dict(zip(SEARCH[:-1], np.array(numbers, np.float64).tolist(), strict=True))
+        rows.append(row | {"truncated": float(one.truncated.mean())})
+    recall_margin = margin(np.stack(draws), wilson_bound(len(searches.relevant)))
+    of_all = {"recall_margin": recall_margin, "chance": evaluation.qrels.chance}
+    return [row | of_all for row in rows]
