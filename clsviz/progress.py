@@ -64,6 +64,7 @@ class _Worded(Progress):
         self._progress(done, total, unit)
 
     def publish(self, make: Callable[[], Any]) -> None:
+        """Publish the same in words."""
         self._progress.publish(lambda: self._words(make()))
 
 

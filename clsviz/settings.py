@@ -1,10 +1,9 @@
 """Settings (to be replaced)."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
-from clsviz.errors import SettingError, quote
+from typing import Any, Literal
+
 from clsviz.experiment import *  # noqa
 from clsviz.experiment import Experiment
 

@@ -178,7 +178,7 @@ def chunk_test(
         cut = chunks.find(experiment, workspace.root, texts, progress)
         if titles or settings.searches is not None:
             view = replace(experiment, sample_size="all" if math.isinf(most) else int(most))
-            choice = {"titles": titles, "judged": settings.searches, "texts": texts}
+            choice: dict[str, Any] = {"titles": titles, "judged": settings.searches, "texts": texts}
             judged = searches.find(view, workspace.root, **choice, progress=progress)
     inputs = ChunkInputs(weights, cut, judged)
     measured = contained(inputs, experiment, settings.similarity, workspace, progress)

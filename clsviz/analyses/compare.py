@@ -206,14 +206,16 @@ def _compare(inputs: CompareInputs, workspace: Workspace, progress: Progress) ->
             inputs = replace(inputs, searches=_of_model(one.weights, error))
         try:
             if isinstance(inputs.chunks, Chunks) and inputs.search:
-                cut = ChunkInputs(one.weights, inputs.chunks), inputs.search, "cosine", workspace
-                containments.append(chunking.contained(*cut, progress.part(done, total, "texts")))
+                cut = ChunkInputs(one.weights, inputs.chunks)
+                part = progress.part(done, total, "texts")
+                containment = chunking.contained(cut, inputs.search, "cosine", workspace, part)
+                containments.append(containment)
                 done += inputs.chunks.n_chunks
         except Undefined as error:
             inputs = replace(inputs, chunks=_of_model(one.weights, error))
     searched = rankings if isinstance(inputs.searches, Searches) else []
     chunked = containments if isinstance(inputs.chunks, Chunks) else []
-    seconds += sum(one.seconds for one in (*searched, *chunked))
+    seconds += sum(one.seconds for one in searched) + sum(one.seconds for one in chunked)
     with progress.at("analysis"):
         comparison = known or _computed(inputs, workspace, progress)
         rows: list[Numbers] = []

@@ -89,7 +89,11 @@ def search(
     texts: in memory, in the place of the corpus. Raises ClsvizError, Undefined where there are
     under 30 searches.
     """
-    choice = {"task": settings.task, "titles": settings.titles, "judged": settings.searches}
+    choice: dict[str, Any] = {
+        "task": settings.task,
+        "titles": settings.titles,
+        "judged": settings.searches,
+    }
     with progress.at("fetch"):
         weights = models.find(experiment.model, experiment.seed, progress)
         made = searches.find(experiment, workspace.root, **choice, texts=texts, progress=progress)

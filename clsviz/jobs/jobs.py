@@ -176,12 +176,22 @@ class _Turns:
         self.is_loading = job.model != self.model
         self.model, job.turn_began = job.model, time.monotonic()
 
-    def leave(self, job: Job[Any]) -> None:
-        """The job gives up its turn; a model that it has loaded keeps its own for a while."""
-        seconds = time.monotonic() - job.turn_began
-        job.seconds += seconds
+    def charge(self, job: Job[Any]) -> None:
+        """Charge a job for its turn so far, but for loading a model, which then keeps the turn.
+
+        Who loads it for all would else have the first sentences last.
+        """
+        now = time.monotonic()
+        seconds = now - job.turn_began
         if self.is_loading:
             self.ends = job.turn_began + max(TURN_SECONDS, LOADING_SHARE * seconds)
+        else:
+            job.seconds += seconds
+        self.is_loading, job.turn_began = False, now
+
+    def leave(self, job: Job[Any]) -> None:
+        """The job gives up its turn."""
+        self.charge(job)
         self.inside.remove(job)
         job.turn_began = math.inf
 
@@ -274,7 +284,9 @@ class Jobs:
         """Let a job that has had less time have its turn first."""
         with self._changed:
             assert job.resource
-            if self._turns[job.resource].waiting:
+            turns = self._turns[job.resource]
+            turns.charge(job)
+            if turns.waiting:
                 self.move(job, job.resource, job.weights)
 
     def end(self, job: Job[Any]) -> None:

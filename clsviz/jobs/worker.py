@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from clsviz.encoder.anatomy import Anatomy
-from clsviz.errors import ModelError
+from clsviz.errors import ModelError, NotMeasured
 from clsviz.experiment import Precision
 from clsviz.measurements import Arrays, Kind
 from clsviz.sources.models import Weights
@@ -64,8 +64,8 @@ class NoRunner(InProcess):
     """Runs no model: results are those that are stored."""
 
     def _call(self, function: Callable[..., T], weights: Weights, *rest: Any) -> T:
-        reason = f"{weights.label} has not measured all that this answer takes."
-        raise ModelError(reason, "Open the answer’s page first.")
+        reason = f"{weights.label} has no stored measurements for this answer."
+        raise NotMeasured(reason, "Open the answer’s page first.")
 
 
 class Worker(InProcess):

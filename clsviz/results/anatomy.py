@@ -73,6 +73,7 @@ def result(parts: Anatomy, weights: Weights, text: str, experiment: Experiment) 
             "model_class": parts.model_class,
         },
         weights=weights,
+        answered=parts,
     )
 
 

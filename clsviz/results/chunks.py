@@ -71,6 +71,7 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
         weights=weights,
         corpus=cut.texts,
         n_drawn=len(cut.owners[0]),
+        answered=answer,
     )
 
 

@@ -32,10 +32,6 @@ SEARCH_POOLING: Final[Pooling] = "mean"
 
 EQUAL: Final = 0.05  # recall that surely differs by less is about equal
 
-SEARCH_CORPUS: Final = "python-api"
-SEARCH_POOLING: Final[Pooling] = "mean"
-"""Of the search, where no other is chosen."""
-
 
 def result(numbers: CompareNumbers) -> Result:
     """The answer in words."""
@@ -69,7 +65,8 @@ def result(numbers: CompareNumbers) -> Result:
 def results(comparisons: Sequence[CompareNumbers]) -> Result:
     """The answer on one corpus, or on several."""
     answers = [result(numbers) for numbers in comparisons]
-    return answers[0] if len(answers) == 1 else joined(answers, comparisons)
+    answer = answers[0] if len(answers) == 1 else joined(answers, comparisons)
+    return replace(answer, answered=comparisons)
 
 
 def joined(results: Sequence[Result], comparisons: Sequence[CompareNumbers]) -> Result:

@@ -84,8 +84,10 @@ def versions() -> dict[str, str]:
     return own | {name: version(name) for name in LIBRARIES}
 
 
-def method(weights: Weights, corpus: Corpus, sample: str) -> dict[str, str]:
+def method(weights: Weights | None, corpus: Corpus | None, sample: str) -> dict[str, str]:
     """How the corpus was read and measured, by name, for whoever wants to know."""
+    assert weights is not None  # of own vectors there is no page
+    assert corpus is not None
     reading = corpus.reading
     rows = {
         "Model": f"{weights.label} ({weights.name})",

@@ -68,6 +68,7 @@ def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSetting
         weights=model,
         corpus=searches.texts,
         n_drawn=searches.texts.table.num_rows,
+        answered=numbers,
     )
 
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 import streamlit as st
 
 from clsviz.experiment import RANGES, Experiment
-from clsviz.results import provenance
 from clsviz.numbers import counted, seconds
+from clsviz.results import provenance
 from clsviz.results.result import Result
 from clsviz.sources import corpora
 from clsviz.sources.corpora import Corpus
-from clsviz.sources.models import Weights
-from clsviz.ui import layout, sidebar, work
+from clsviz.ui import layout, sidebar
+from clsviz.ui.server import server
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,9 +32,9 @@ def is_new_file(corpus: str) -> bool:
     return corpora.is_file(corpus) and st.session_state.get("dismissed") != corpus
 
 
-def show_reading(corpus: Corpus, experiment: Experiment) -> None:
+def show_reading(corpus: Corpus | None, experiment: Experiment) -> None:
     """Draw how a file of one's own was read; another column or cut is a click away."""
-    if not is_new_file(experiment.corpus):
+    if corpus is None or not is_new_file(experiment.corpus):
         return
     reading = corpus.reading
     parts = [
@@ -98,7 +98,7 @@ def show_table(
                 st.caption(f"The first {MOST_ROWS:,} of {len(table):,}; the downloads have all.")
 
 
-def show_method(result: Result, weights: Weights, corpus: Corpus, sample: str) -> None:
+def show_method(result: Result, sample: str) -> None:
     """Draw how the result came about.
 
     sample: what was measured of the corpus.
@@ -106,7 +106,7 @@ def show_method(result: Result, weights: Weights, corpus: Corpus, sample: str) -
     with st.expander("How it was measured", key="method", on_change="rerun") as box:
         if box.open:
             numbers = {fact.label: fact.number for fact in result.facts}
-            rows = numbers | provenance.method(weights, corpus, sample)
+            rows = numbers | provenance.method(result.weights, result.corpus, sample)
             st.table({"": list(rows), "Value": list(rows.values())})
             st.code(sidebar.name_files(result.command), language="shell", wrap_lines=True)
 
@@ -115,7 +115,7 @@ def show_original() -> None:
     """Draw the experiment that began it all: its finding, its cost, and a click that repeats it."""
     with st.expander("The original experiment", key="original", on_change="rerun") as box:
         if box.open:
-            duration = work.estimate(ORIGINAL_WEIGHTS, 100_000, ORIGINAL.precision)
+            duration = server().workspace.estimate(ORIGINAL_WEIGHTS, 100_000, ORIGINAL.precision)
             time = f" It takes about {seconds(duration or 0)}, by this server’s speed so far."
             st.markdown(
                 "A blog post of 2021 measured BERT base on 100,000 sentences of BookCorpus, and "

@@ -5,36 +5,28 @@ import re
 import threading
 import uuid
 from collections.abc import Hashable
+from pathlib import Path
 
 import streamlit as st
 
 from clsviz import limits
-from clsviz.api import default_store
-from clsviz.experiment import Precision
 from clsviz.jobs.jobs import Jobs
 from clsviz.jobs.worker import Worker
-from clsviz.results import SHIPPED
+from clsviz.jobs.workspace import Workspace
 from clsviz.sources import uploads
-from clsviz.store.measurements import Measurements
-from clsviz.store.results import Results
 
 
 class Server:
-    """One for all sessions.
-
-    root: the store's folder. fetch, model, analysis: jobs that download and read, that run models,
-    and that compute. speeds: of measuring, by precision, as `work.measured` notes them.
-    """
+    """One for all sessions: their jobs, and the workspace that these share."""
 
     def __init__(self) -> None:
-        self.root = default_store()
-        self.fetch = Jobs("fetch", n_threads=4)
-        self.model = Jobs("model")
-        self.analysis = Jobs("analysis")
-        self.worker = Worker()
-        self.measurements = Measurements(self.root, SHIPPED, limits.number("store_bytes"))
-        self.results = Results(self.root, SHIPPED)
-        self.speeds: dict[Precision, float] = {}
+        self.jobs = Jobs()
+        self.workspace = Workspace.of(runner=Worker())
+
+    @property
+    def root(self) -> Path:
+        """The folder of the store."""
+        return self.workspace.root
 
 
 _lock = threading.Lock()
@@ -78,9 +70,7 @@ def is_at_this_machine() -> bool:
 
 def _release(name: str) -> None:
     """A session has ended."""
-    shared = server()
-    for jobs in (shared.fetch, shared.model, shared.analysis):
-        jobs.disconnect(name)
+    server().jobs.disconnect(name)
 
 
 @st.cache_resource(scope="session", on_release=_release, show_spinner=False)

@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from clsviz import api, limits
-from clsviz.sources.prepared import Measured, Prepared
 from clsviz.jobs.worker import NoRunner
 from clsviz.results import provenance
 from clsviz.results.result import Result
@@ -48,10 +47,10 @@ def pin(name: str, revision: str) -> str:
     return f"{name}@{revision}" if is_pinned else name
 
 
-def revisions_of(prepared: Prepared | Measured) -> dict[str, str]:
-    """The revisions of a model and of a corpus, by their settings."""
-    corpus = prepared.sample.corpus
-    return {"model": prepared.weights.revision, "corpus": corpus.reading.revision}
+def revisions_of(result: Result, corpus: str = "corpus") -> dict[str, str]:
+    """The revisions of a model and of a corpus, by their settings. corpus: its setting."""
+    model = result.weights.revision if result.weights else ""
+    return {"model": model, corpus: result.corpus.reading.revision if result.corpus else ""}
 
 
 def _show_link(

@@ -15,7 +15,7 @@ from streamlit.errors import StreamlitAPIException
 from clsviz import limits
 from clsviz.errors import ClsvizError, CorpusError, SettingError, quote
 from clsviz.experiment import CHOICES, RANGES, Experiment, parse_setting
-from clsviz.results.compare import MOST_MODELS
+from clsviz.api import MOST_MODELS
 from clsviz.sources import corpora, hub_datasets, uploads
 from clsviz.sources.models import MODELS, is_folder
 from clsviz.ui import layout, public, typed

@@ -4,15 +4,14 @@ from typing import Any, Final
 
 import streamlit as st
 
+from clsviz.analyses.select import kind_of, lengths, norms_of
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import quote
 from clsviz.experiment import Experiment
-from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import measure_texts
-from clsviz.measurements import FORMS, Arrays
+from clsviz.measurements import FORMS, Arrays, Kind
 from clsviz.numbers import counted, percent
 from clsviz.results.result import Result
-from clsviz.results.select import kind_of, lengths, norms_of
 from clsviz.sources.models import Weights
 from clsviz.statistics.lengths import percentile
 from clsviz.ui import layout, progress
@@ -70,18 +69,22 @@ def show(weights: Weights, experiment: Experiment) -> list[dict[str, Any]]:
 
 
 def measure(
-    name: str, weights: Weights, experiment: Experiment, sentences: list[str], kind: str = ""
+    name: str,
+    weights: Weights,
+    experiment: Experiment,
+    sentences: list[str],
+    kind: Kind | None = None,
 ) -> Arrays | None:
     """The measurements of sentences, or None where they fail or are not in yet.
 
     name: of the job, of which the session has one at a time.
     """
-    machine, kind = server(), kind or kind_of(experiment)
-    key = experiment.precision, kind, tuple(sentences)
-    inputs = weights, experiment, kind, sentences, machine.worker
-    job: Job[Arrays] = progress.start_now(name, key, weights, measure_texts, *inputs)
-    arrays = progress.wait(job, progress.ANSWER_SECONDS)
-    progress.follow(machine.model, job, "Measuring your sentences", arrays)
+    form = kind or kind_of(experiment)
+    key = weights.fingerprint, experiment.precision, form, tuple(sentences)
+    inputs = weights, experiment, form, sentences, server().workspace
+    job = progress.ask_now(name, key, lambda job: measure_texts(*inputs, job))
+    arrays = progress.wait(job)
+    progress.follow(job, arrays)
     return arrays
 
 

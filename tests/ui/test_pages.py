@@ -74,9 +74,9 @@ def has(page: AppTest, result: Result) -> bool:
     [
         (NORMS, {}, "measures 300 sentences"),
         (NORMS, {"length_cutoff": 25, "layer": 1, "unit": "words", "sample_size": 200}, "200"),
-        (LENGTH, {"unit": "words"}, "vectors of 300"),
-        (SEARCH, {"similarity": "dot"}, "150 texts and 150"),
-        (COMPARE, {"sample_size": 200}, "200 sentences with 2 models"),
+        (LENGTH, {"unit": "words"}, "measures 300 sentences"),
+        (SEARCH, {"similarity": "dot"}, "measures 300 texts"),
+        (COMPARE, {"sample_size": 200}, "measures 1,000 texts"),
     ],
 )
 def test_a_page_waits_then_has_the_answer_of_python(

@@ -1,18 +1,18 @@
 """Compare models: search, probe and norm of several models on the same sentences."""
 
-from dataclasses import replace
-from typing import Final
+from dataclasses import asdict, replace
+from typing import Final, NoReturn
 
 import streamlit as st
 
-from clsviz.experiment import Experiment
-from clsviz.jobs.jobs import Job
-from clsviz.sources.prepared import Prepared
-from clsviz.results import compare as comparing
+from clsviz import api
+from clsviz.errors import NotMeasured
+from clsviz.jobs.worker import NoRunner
 from clsviz.numbers import counted
-from clsviz.results.result import Result
-from clsviz.sources import models
+from clsviz.results.compare import QUESTION
+from clsviz.settings import Experiment
 from clsviz.sources.chunks import Chunks
+from clsviz.sources.models import UNTRAINED
 from clsviz.sources.searches import Searches
 from clsviz.ui import cards, chart, layout, progress, share, sidebar, work
 from clsviz.ui.server import server
@@ -49,90 +49,68 @@ LABELS: Final = {
 """Columns of the table."""
 
 
-experiment: Experiment = st.session_state.experiment
-names, machine = sidebar.models(), server()
-view = replace(sidebar.search(), column="", encoding="")
-is_example = len(names) == 1
-if is_example:
-    base = names[0].removeprefix(models.UNTRAINED)
-    names.append(base if names[0] != base else models.UNTRAINED + base)
-height = ROW_HEIGHT * len(names) + AXIS_HEIGHT
-first = work.prepared(experiment, height)
-corpus = first.sample.corpus
-key: tuple[object, ...] = ("models", first.weights.fingerprint, sidebar.source_of(experiment))
-others = [(name, experiment.seed) for name in names[1:]]
-preparing: Job[list[Prepared]] = progress.start(
-    machine.fetch, (*key, *names), work.prepare_others, first, others
-)
-reason = "The server looks for the models."
-prepared = [first, *progress.require(machine.fetch, preparing, "Preparing", reason, height)]
-if is_example and comparing.find(prepared, experiment, machine.results) is None:
-    st.header(layout.escape(comparing.QUESTION), anchor=False)
+def invite(model: str) -> NoReturn:
+    """Draw the way to a comparison with an example, which is not measured yet."""
+    label = work.weights(replace(experiment, model=model), height).label
+    st.header(layout.escape(QUESTION), anchor=False)
     st.info(
         "Choose another model to compare with, in the sidebar: both are measured on the same "
         "sentences.",
         icon=":material/compare_arrows:",
     )
-    label = prepared[1].weights.label
     st.button(
         f"Compare with {layout.escape(label)}",
         on_click=sidebar.change,
-        args=("others", names[1:]),
+        args=("others", [model]),
         icon=":material/play_arrow:",
     )
     st.stop()
 
-key = "searches of all", view, sidebar.has_chunks()
-finding: Job[tuple[Searches | str, Chunks | str]] = progress.start(
-    machine.fetch, key, comparing.find_texts, view, sidebar.has_chunks(), machine.root
-)
-reason = "The server makes searches of the corpus."
-searches, cut = progress.require(machine.fetch, finding, "Preparing", reason, height)
-known = None if isinstance(searches, str) else searches
-plan = comparing.Plan(prepared, experiment, view, searches, cut)
-stores = machine.measurements, machine.worker, machine.results
-fingerprints = [one.weights.fingerprint for one in prepared]
-chunks_of = cut.fingerprint if isinstance(cut, Chunks) else cut
-searched = known.fingerprint if known else searches
-sources = *fingerprints, corpus.fingerprint, searched, chunks_of, view.pooling
-n = min(len(first.sample), experiment.probe_size)
-reason = f"The server measures {counted(n)} with {counted(len(names), 'model')}"
-if known:
-    reason += f", and {counted(known.texts.table.num_rows, 'text')} of the search"
-if isinstance(cut, Chunks):
-    reason += f", and {counted(cut.n_chunks, 'chunk')} of texts"
-key = "compare", *sources, sidebar.measurement_of(experiment)
-measuring: Job[float] = progress.start(
-    machine.model, key, comparing.measure_all, plan, stores, weights=first.weights
-)
-seconds = progress.require(machine.model, measuring, "Measuring", f"{reason}.", height)
-key = "compare", *sources, experiment, view  # its command names files, which may be a visitor's
-answering: Job[Result] = progress.start(
-    machine.analysis, key, comparing.answer, plan, seconds, stores
-)
-progress.wait(answering, progress.ANSWER_SECONDS)
-reason = "The server fits probes, and ranks the texts."
-result = progress.require(machine.analysis, answering, "Comparing", reason, height)
 
-cards.show_reading(corpus, experiment)
+experiment: Experiment = st.session_state.experiment
+names, search = sidebar.models(), sidebar.search()
+is_example = len(names) == 1
+if is_example:
+    base = names[0].removeprefix(UNTRAINED)
+    names.append(base if names[0] != base else UNTRAINED + base)
+height = ROW_HEIGHT * len(names) + AXIS_HEIGHT
+settings = {
+    **asdict(experiment),
+    "models": names,
+    "search_corpus": search.corpus,
+    "search_pooling": search.pooling,
+    "chunks": sidebar.has_chunks(),
+}
+del settings["model"]
+workspace = replace(server().workspace, runner=NoRunner()) if is_example else None
+job = work.asked(api.compare, settings, workspace)
+progress.wait(job)
+if is_example and isinstance(job.error, NotMeasured):
+    invite(names[1])
+result = progress.require(job, height)
+(numbers,) = result.answered
+inputs = numbers.inputs
+
+cards.show_reading(result.corpus, experiment)
 layout.head(result)
 if is_example:
     st.caption("An example: choose models to compare with in the sidebar.")
 chart.show(
-    work.picture(key, result),
+    work.picture(result),
     key="models",
     alt=f"{result.question} {result.verdict}",
     height=height,
 )
-st.caption(READING + f" {CHUNKS}" * isinstance(cut, Chunks))
-revisions = [one.weights.revision for one in prepared]
+st.caption(READING + f" {CHUNKS}" * isinstance(inputs.chunks, Chunks))
+revisions = [one.weights.revision for one in inputs.prepared]
 pinned = list(map(share.pin, names, revisions))
+known = inputs.searches
+revision_of_search = known.texts.reading.revision if isinstance(known, Searches) else ""
 share.show(
     result,
-    {**share.revisions_of(first), "search_corpus": known.texts.reading.revision if known else ""},
+    {**share.revisions_of(result), "search_corpus": revision_of_search},
     others=() if is_example else pinned[1:],
 )
 layout.caveats(result)
 cards.show_table("All numbers as a table", result.table, LABELS, "The numbers of every model")
-method = f"the first {counted(n)} drawn, seed {experiment.seed}"
-cards.show_method(result, first.weights, corpus, method)
+cards.show_method(result, f"the first {counted(result.n_drawn)} drawn, seed {experiment.seed}")

@@ -5,14 +5,11 @@ from typing import Final
 
 import streamlit as st
 
-from clsviz import figures
-from clsviz.encoder.anatomy import Anatomy
-from clsviz.experiment import Experiment
-from clsviz.jobs.jobs import Job
-from clsviz.results.anatomy import EXAMPLE, anatomy, answers, dissect, find, hidden_state, pooler
-from clsviz.sources.models import Weights
-from clsviz.ui import chart, layout, progress, share, typed
-from clsviz.ui.server import server
+from clsviz import api
+from clsviz.analyses.anatomy import EXAMPLE
+from clsviz.results.anatomy import answers, hidden_state, pooler
+from clsviz.settings import Experiment
+from clsviz.ui import chart, layout, progress, share, typed, work
 
 ROW_HEIGHT, AXES_HEIGHT, HEIGHT = 34, 50, 330
 """Pixels: of a part in the picture, of the rest of it, and of both for six layers."""
@@ -28,24 +25,15 @@ ROLES: Final = {
 }
 
 experiment: Experiment = st.session_state.experiment
-machine, precision = server(), experiment.precision
-question = "find", experiment.model, experiment.seed
-finding: Job[Weights] = progress.start(machine.fetch, question, find, experiment)
-reason = "The server looks for the model."
-weights = progress.require(machine.fetch, finding, "Finding the model", reason, HEIGHT)
-
 text = next(iter(typed.texts()), EXAMPLE)
-inputs = weights, precision, text, machine.worker, machine.results
-dissecting: Job[Anatomy] = progress.start_now(
-    "anatomy", (precision, text), weights, dissect, *inputs
-)
-progress.wait(dissecting, progress.ANSWER_SECONDS)
-reason = f"The server loads {weights.label}, and runs one sentence through it."
-parts = progress.require(machine.model, dissecting, "Loading", reason, HEIGHT)
+names = ("model", "seed", "precision")
+settings = {**{name: getattr(experiment, name) for name in names}, "text": text}
+result = progress.require(work.asked(api.anatomy, settings, is_urgent=True), HEIGHT)
+parts, weights = result.answered, result.weights
+assert weights is not None  # it was taken apart
 layer = parts.n_layers if experiment.layer is None else experiment.layer
 with layout.showing_errors(stops=True):
     numbers = hidden_state(parts, experiment, weights.label)
-result = anatomy(parts, weights, text, experiment)
 
 layout.head(result)
 with st.container(horizontal=True, vertical_alignment="center"):
@@ -54,7 +42,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     st.page_link(other, label="Try another", icon=":material/edit:")
 typed.show_tokens(parts)
 chart.show(
-    figures.DRAW[result.kind](result).to_json(),
+    work.picture(result),
     key="way",
     alt=f"{result.question} {result.verdict}",
     height=AXES_HEIGHT + ROW_HEIGHT * len(result.picture["steps"]),

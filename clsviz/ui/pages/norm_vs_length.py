@@ -20,26 +20,21 @@ READING = (
 )
 
 experiment: Experiment = st.session_state.experiment
-prepared = work.prepared(experiment, HEIGHT)
-weights, sample = prepared.weights, prepared.sample
-reason = f"The server loads {weights.label}, and measures {counted(len(sample))}"
-measured = work.measured(prepared, experiment, reason, HEIGHT)
-result = work.answered(measured, experiment)
-key = measured.key, len(measured.norms), experiment, result.is_complete
-layers = result.details["layers"]
+result = work.norms(experiment, HEIGHT)
+layers, measured = result.details["layers"], result.answered.measured
 
-cards.show_reading(sample.corpus, experiment)
+cards.show_reading(result.corpus, experiment)
 layout.head(result)
 picture, strip, own = st.container(), st.container(), st.container()
 with own:
-    sentences = typed.show(weights, experiment)
+    sentences = typed.show(measured.weights, experiment)
     typed.show_measured(sentences, result)
 with picture:
     if sentences:
         marked = replace(result, picture={**result.picture, "typed": sentences})
         figure = figures.DRAW[result.kind](marked).to_json()
     else:
-        figure = work.picture(key, result)
+        figure = work.picture(result)
     picked = chart.show(
         figure,
         key="scatter",
@@ -58,17 +53,16 @@ with strip:
         st.space(STRIP_HEIGHT)
     elif has_layers:
         chart.show(
-            work.picture(("strip", *key), result, scatter.strip),
+            work.picture(result, scatter.strip),
             key="strip",
             alt="R² of the line after every layer",
             height=STRIP_HEIGHT,
             table=measured.key,
             on_pick=partial(sidebar.take_layer, [str(entry["layer"]) for entry in layers]),
         )
-share.show(result, share.revisions_of(measured), sentences)
+share.show(result, share.revisions_of(result), sentences)
 layout.caveats(result)
 columns = ["sentence", "length", "norm", "n_tokens", "truncated", "is_used"]
 cards.show_table("All points as a table", result.table, columns, "Every point")
-method = f"{counted(len(measured.norms))}, seed {experiment.seed}"
-cards.show_method(result, weights, sample.corpus, method)
+cards.show_method(result, f"{counted(result.n_drawn)}, seed {experiment.seed}")
 cards.show_original()

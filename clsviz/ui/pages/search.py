@@ -1,19 +1,15 @@
 """Does length bend my search?: how often texts of every length are found, and what helps."""
 
+from dataclasses import asdict
 from typing import Final
 
 import streamlit as st
 
-from clsviz.analyses.search import Plan, Rankings, index, key_of, plan, run
-from clsviz.experiment import Experiment
-from clsviz.jobs.jobs import Job, Steps
+from clsviz import api
 from clsviz.numbers import counted
-from clsviz.results.result import Result
-from clsviz.results.search import Search, fix_table, fix_title, misled, misled_title
-from clsviz.results.search import result as search_result
+from clsviz.results.search import fix_table, fix_title, misled, misled_title
 from clsviz.sources.searches import Searches
 from clsviz.ui import cards, chart, layout, progress, share, sidebar, work
-from clsviz.ui.server import server
 
 HEIGHT = 520
 
@@ -53,23 +49,6 @@ WIDTHS: Final = {
 """Texts are cut, so that their lengths stand next to them."""
 
 
-def store(job: Job[bool], planned: Plan, view: Experiment) -> Steps:
-    """Measure texts and queries into the store, from where the answer reads them."""
-    stores = machine.measurements, machine.worker
-    yield from index(job, planned.searches, planned.weights, view, *stores)
-    job.result = True
-
-
-def answer(job: Job[Result], planned: Plan, view: Experiment, search: Search) -> Steps:
-    """Rank texts by vectors in the store, and answer."""
-    weights, searches = planned.weights, planned.searches
-    ranking: Job[Rankings] = Job()
-    stores = machine.measurements, machine.worker, machine.results
-    yield from run(ranking, searches, weights, view, search.length_power, *stores)
-    assert ranking.result is not None  # it has taken its last step
-    job.result = search_result(searches, ranking.result, view, search, weights)
-
-
 def choose_columns() -> None:
     """Take the columns that were chosen, or the likeliest where none were."""
     for name in COLUMNS:
@@ -106,45 +85,27 @@ def show_reading(searches: Searches, corpus: str) -> None:
         cards.show_first(pairs, "The first searches of the file", corpus)
 
 
-machine = server()
-view = sidebar.search()
-titles = st.session_state.get("search_titles") or ""
-search = Search(titles=titles, similarity=st.session_state.similarity or "cosine")
-
-question = "searches", view, titles
-planning: Job[Plan] = progress.start(machine.fetch, question, plan, view, machine.root, titles)
-if planning.error and (view.column or titles):
+view, titles = sidebar.search(), st.session_state.get("search_titles") or ""
+similarity = st.session_state.similarity or "cosine"
+settings = {**asdict(view), "titles": titles, "similarity": similarity}
+job = work.asked(api.search_test, settings)
+progress.wait(job)
+if job.error and (view.column or titles):
     st.button("Take the likeliest columns", on_click=choose_columns)
-reason = "The server looks for the model, and makes searches of the corpus."
-planned = progress.require(machine.fetch, planning, "Preparing", reason, HEIGHT)
-weights, searches = planned.weights, planned.searches
-n_texts, n_searches = searches.texts.table.num_rows, len(searches.relevant)
+result = progress.require(job, HEIGHT)
+searches = result.answered.searches
 if cards.is_new_file(view.corpus):
     show_reading(searches, view.corpus)
 
-key = key_of(searches, weights.fingerprint, view, search.length_power)
-if machine.results.find(key, Rankings) is None:
-    storing: Job[bool] = progress.start(
-        machine.model, ("vectors", *key), store, planned, view, weights=weights
-    )
-    reason = f"The server loads {weights.label}, and measures {counted(n_texts, 'text')} and "
-    reason += f"{n_searches:,} queries{work.cost(weights, n_texts + n_searches, view)}."
-    progress.require(machine.model, storing, "Measuring", reason, HEIGHT)
-answer_key = "search", key, search, view  # its command names the file, which may be a visitor's
-answering: Job[Result] = progress.start(machine.analysis, answer_key, answer, planned, view, search)
-progress.wait(answering, progress.ANSWER_SECONDS)
-reason = f"The server ranks {counted(n_texts, 'text')} by every way to search."
-result = progress.require(machine.analysis, answering, "Searching", reason, HEIGHT)
-
 layout.head(result)
 chart.show(
-    work.picture(answer_key, result),
+    work.picture(result),
     key="search-fifths",
     alt=f"{result.question} {result.verdict}",
     height=HEIGHT,
 )
 st.caption(f"{TASKS.get(searches.task, '')} {READING}")
-share.show(result, {"model": weights.revision, "search_corpus": searches.texts.reading.revision})
+share.show(result, share.revisions_of(result, "search_corpus"))
 layout.caveats(result)
 with st.expander(layout.escape(fix_title(result)), key="fixes", on_change="rerun") as box:
     if box.open:
@@ -161,5 +122,5 @@ with st.expander(layout.escape(misled_title(rows)), key="misled", on_change="rer
             table, hide_index=True, alt="Searches, and what each found first", column_config=WIDTHS
         )
 cards.show_table("All searches as a table", result.table, LABELS, "Every search", WIDTHS)
-method = f"{counted(n_texts, 'text')}, {n_searches:,} queries, seed {view.seed}"
-cards.show_method(result, weights, searches.texts, method)
+n_texts, n_searches = counted(result.n_drawn, "text"), len(searches.relevant)
+cards.show_method(result, f"{n_texts}, {n_searches:,} queries, seed {view.seed}")
