@@ -85,10 +85,10 @@ def nearest(
     prepared = prepare(experiment, workspace, progress)
 
     def publish(part: Measured) -> None:
-        progress.publish(lambda: _nearest(vector, part, experiment))
+        progress.publish(lambda: nearest_of(vector, part, experiment))
 
     measured = measure(prepared, experiment, "vectors", workspace, progress, publish)
-    return _nearest(vector, measured, experiment)
+    return nearest_of(vector, measured, experiment)
 
 
 def vector_of(traced: Trace, experiment: Experiment) -> NDArray[np.float32]:
@@ -104,7 +104,7 @@ def cosine(vector: ArrayLike, vectors: ArrayLike) -> NDArray[np.float64]:
     return cosines
 
 
-def _nearest(vector: NDArray[np.float32], measured: Measured, experiment: Experiment) -> Nearest:
+def nearest_of(vector: NDArray[np.float32], measured: Measured, experiment: Experiment) -> Nearest:
     """The sentences with the highest cosines, best first."""
     import pandas as pd
 

@@ -2,39 +2,67 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from clsviz.errors import CorpusError
 from clsviz.jobs import jobs as module
-from clsviz.jobs.jobs import Job, Jobs, Steps
+from clsviz.jobs.jobs import Job, Jobs
+from clsviz.progress import Progress
+from clsviz.sources.models import Weights
 
 
-def wait_for(holds: Callable[[], object], seconds: float = 5.0) -> None:
+def wait_for(holds: Callable[[], object], seconds: float = 20.0) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.002)
 
 
-def count(n: float, order: list[object] | None = None, name: object = None):
-    """Steps that each take .01 s, and note their name as they come."""
+def model(name: str) -> Weights:
+    return Weights(name, name, Path(), name)
 
-    def steps(job: Job[int]) -> Steps:
-        while job.done < n:
-            if order is not None:
-                order.append(name)
-            time.sleep(0.01)
-            job.show(job.done + 1, 100, "steps")
-            yield
-        job.result = job.done
 
-    return steps
+def count(
+    n: float,
+    order: list[object] | None = None,
+    name: object = None,
+    weights: Weights | None = None,
+) -> Callable[[Progress], int]:
+    """Counts in turns of .01 s, and notes a name in each."""
+
+    def counting(progress: Progress) -> int:
+        done = 0
+        with progress.at("model", weights):
+            while done < n:
+                if order is not None:
+                    order.append(name)
+                time.sleep(0.01)
+                done += 1
+                progress(done, 100, "numbers")
+        return done
+
+    return counting
 
 
 @pytest.fixture
 def jobs() -> Jobs:
-    return Jobs("test")
+    return Jobs()
+
+
+@pytest.fixture
+def gate(jobs: Jobs) -> threading.Event:
+    """Opens the model, which a job holds until then."""
+    gate = threading.Event()
+
+    def hold(progress: Progress) -> None:
+        with progress.at("model"):
+            gate.wait(20)
+
+    holding = jobs.ask("hold", hold, "holder")
+    wait_for(lambda: holding.resource)
+    return gate
 
 
 def test_all_who_ask_for_the_same_share_a_job(jobs: Jobs) -> None:
@@ -46,8 +74,7 @@ def test_all_who_ask_for_the_same_share_a_job(jobs: Jobs) -> None:
 
 
 def test_an_error_ends_its_job_and_not_the_thread(jobs: Jobs) -> None:
-    def fail(job: Job[int]) -> Steps:
-        yield
+    def fail(progress: Progress) -> int:
         raise CorpusError("There is none.", "Choose another.")
 
     failed = jobs.ask("key", fail, "a")
@@ -92,14 +119,14 @@ def test_a_public_job_ends_a_while_after_its_last_session_has_gone(
     job.leave("b")
 
 
-def test_a_step_ends_in_time_and_when_its_last_session_has_gone(
+def test_a_job_ends_in_time_and_when_its_last_session_has_gone(
     jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def read(job: Job[int]) -> Steps:
-        while True:  # as a file is read
-            time.sleep(0.002)
-            job.show(job.done + 1, 100, "MB")
-        yield
+    def read(progress: Progress) -> None:
+        with progress.at("fetch"):
+            for done in range(10**6):  # as a file is read
+                time.sleep(0.002)
+                progress(done, 10**6, "MB")
 
     monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
     monkeypatch.setattr(module, "GRACE_SECONDS", 0.0)
@@ -136,17 +163,11 @@ def test_a_session_that_asks_for_too_many_leaves_the_one_of_longest_ago(
         job.leave(session)
 
 
-def test_jobs_take_turns_and_urgent_ones_come_first(jobs: Jobs) -> None:
+def test_jobs_take_turns_and_urgent_ones_come_first(jobs: Jobs, gate: threading.Event) -> None:
     order: list[object] = []
-    gate = threading.Event()
-
-    def hold(job: Job[int]) -> Steps:
-        gate.wait(5)
-        yield
-
-    jobs.ask("hold", hold, "a")
     first, second = (jobs.ask(name, count(2, order, name), "a") for name in ("first", "second"))
-    jobs.ask("urgent", count(2, order, "urgent"), "c", is_urgent=True)
+    urgent = jobs.ask("urgent", count(2, order, "urgent"), "c", is_urgent=True)
+    wait_for(lambda: all(job.resource for job in (first, second, urgent)))
     assert jobs.ahead(second) == jobs.ahead(first) + 1
     gate.set()
     wait_for(lambda: len(order) == 6)
@@ -154,13 +175,66 @@ def test_jobs_take_turns_and_urgent_ones_come_first(jobs: Jobs) -> None:
     assert {*order[2:4]} == {*order[4:]} == {"first", "second"}
 
 
-def test_another_model_waits_for_its_turn(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_model_waits_for_its_turn(
+    jobs: Jobs, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "TURN_SECONDS", 60.0)
     order: list[object] = []
-    for model in ("one", "other"):
-        jobs.ask(model, count(3, order, model), "a", model=model)
+    asked = [jobs.ask(name, count(3, order, name, model(name)), "a") for name in ("one", "other")]
+    wait_for(lambda: all(job.resource for job in asked))
+    gate.set()
     wait_for(lambda: len(order) == 6)
     assert order == ["one"] * 3 + ["other"] * 3
+
+
+def test_who_loads_a_model_for_all_is_not_charged_for_it(jobs: Jobs, gate: threading.Event) -> None:
+    order: list[object] = []
+    loaded: list[str] = []
+
+    def measure(name: str) -> Callable[[Progress], None]:
+        def measuring(progress: Progress) -> None:
+            with progress.at("model", model("shared")):
+                if not loaded:
+                    loaded.append(name)
+                    time.sleep(0.3)
+                for _ in range(3):
+                    progress(0, 3, "numbers")
+                    order.append(name)
+                    time.sleep(0.02)
+
+        return measuring
+
+    asked = [jobs.ask(name, measure(name), "a") for name in ("one", "other")]
+    wait_for(lambda: all(job.resource for job in asked))
+    gate.set()
+    wait_for(lambda: len(order) == 6)
+    assert loaded == ["one"]
+    assert {*order[:2]} == {*order[2:4]} == {"one", "other"}
+
+
+def test_a_job_that_waits_ends_when_its_session_leaves(jobs: Jobs, gate: threading.Event) -> None:
+    waiting = jobs.ask("waiting", count(1), "a")
+    wait_for(lambda: waiting.resource)
+    waiting.leave("a")
+    wait_for(lambda: not waiting.is_active)
+    assert (waiting.result, waiting.error, waiting.is_cancelled) == (None, None, True)
+    gate.set()
+    other = jobs.ask("other", count(1), "a")
+    wait_for(lambda: not other.is_active)
+    assert other.result == 1
+
+
+def test_parts_count_as_the_whole_and_publish_nothing(jobs: Jobs) -> None:
+    def both(progress: Progress) -> str:
+        progress.publish(lambda: "first points")
+        for place in range(2):
+            count(3)(progress.part(3 * place, 6, "texts"))
+        return "answer"
+
+    job: Job[str] = jobs.ask("key", both, "a")
+    wait_for(lambda: job.result == "first points" or not job.is_active)
+    wait_for(lambda: not job.is_active)
+    assert (job.result, job.unit, job.done) == ("answer", "texts", 6)
 
 
 def test_ended_jobs_are_forgotten_but_for_the_last(jobs: Jobs) -> None:

@@ -2,6 +2,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,13 +14,16 @@ import pytest
 from clsviz.errors import ModelError
 from clsviz.experiment import Experiment
 from clsviz.jobs import measure as module
-from clsviz.jobs.jobs import Job
+from clsviz.jobs.jobs import Jobs
 from clsviz.jobs.measure import measure
-from clsviz.sources.prepared import Measured, Prepared
 from clsviz.jobs.worker import InProcess, Worker
+from clsviz.jobs.workspace import Workspace
+from clsviz.progress import Cancelled, Progress
 from clsviz.sources.models import Weights
+from clsviz.sources.prepared import Measured, Prepared
 from clsviz.sources.sampling import draw
 from clsviz.store.measurements import Measurements
+from clsviz.store.results import Results
 
 N = 250
 
@@ -42,33 +47,66 @@ class Counting(InProcess):
         return super().run(weights, precision, sentences, kind)
 
 
+class Shows(Progress):
+    """Notes what it is told, and ends the work at so many sentences."""
+
+    def __init__(self, ends_at: int = 10**9) -> None:
+        self.ends_at, self.last = ends_at, (0, 0, "")
+
+    def __call__(self, done: int, total: int, unit: str) -> None:
+        self.last = done, total, unit
+        if done >= self.ends_at:
+            raise Cancelled
+
+
 def run(
-    prepared: Prepared, root: Path, runner: InProcess | None = None, n_steps: int = 10**9
-) -> Job[Measured]:
-    job: Job[Measured] = Job()
-    steps = measure(job, prepared, Experiment(), "norms", Measurements(root), runner or InProcess())
-    for _, _ in zip(range(n_steps), steps, strict=False):
-        pass
-    return job
+    prepared: Prepared,
+    root: Path,
+    runner: InProcess | None = None,
+    progress: Progress | None = None,
+    publish: Callable[[Measured], object] = lambda _: None,
+) -> Measured:
+    workspace = Workspace(root, Measurements(root), Results(root), runner or InProcess())
+    inputs = prepared, Experiment(), "norms", workspace, progress or Progress(), publish
+    return measure(*inputs)
 
 
 def test_a_sample_is_measured_in_its_order(prepared: Prepared, tmp_path: Path) -> None:
-    job = run(prepared, tmp_path)
-    assert (job.done, job.total, job.unit) == (N, N, "sentences")
-    assert job.result.is_complete
+    parts: list[Measured] = []
+    measured = run(prepared, tmp_path, progress=(shows := Shows()), publish=parts.append)
+    assert shows.last == (N, N, "sentences")
+    assert measured.is_complete
+    assert len(parts[0].norms) == module.FIRST_SLICE
+    assert [part.is_complete for part in parts] == [False] * (len(parts) - 1) + [True]
     alone = InProcess().run(prepared.weights, "exact", prepared.sample.sentences(), "norms")
-    np.testing.assert_allclose(job.result.norms.cls, alone["cls"], rtol=1e-5)
+    np.testing.assert_allclose(measured.norms.cls, alone["cls"], rtol=1e-5)
 
 
 def test_only_what_is_missing_is_run(prepared: Prepared, tmp_path: Path) -> None:
-    job = run(prepared, tmp_path, broken := Counting(), n_steps=2)
-    assert len(job.result.norms) == module.FIRST_SLICE <= broken.n < N
-    assert not job.result.is_complete
+    with pytest.raises(Cancelled):
+        run(prepared, tmp_path, first := Counting(), Shows(ends_at=1))
+    assert first.n == module.FIRST_SLICE
     run(prepared, tmp_path, rest := Counting())
-    assert broken.n + rest.n == N
+    assert first.n + rest.n == N
     smaller = replace(prepared, sample=replace(prepared.sample, order=prepared.sample.order[:99]))
-    assert len(run(smaller, tmp_path, again := Counting()).result.norms) == 99
+    assert len(run(smaller, tmp_path, again := Counting()).norms) == 99
     assert again.n == 0
+
+
+def test_two_jobs_on_the_same_measure_each_sentence_once(
+    prepared: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SLICE_SECONDS", 0.0)  # the smallest slices
+    runner, jobs = Counting(), Jobs()
+    both = [
+        jobs.ask(name, lambda job: run(prepared, tmp_path, runner, job), name)
+        for name in ("one", "other")
+    ]
+    while any(job.is_active for job in both):
+        time.sleep(0.01)
+    assert runner.n == N
+    assert all(np.array_equal(job.result.norms.cls, both[0].result.norms.cls) for job in both)
+    assert all(len(job.result.norms) == N for job in both)
 
 
 def test_an_error_loses_no_slice_that_was_measured(prepared: Prepared, tmp_path: Path) -> None:
@@ -83,11 +121,11 @@ def test_slices_are_merged(
 ) -> None:
     monkeypatch.setattr(module, "MERGED", 2)
     monkeypatch.setattr(module, "SLICE_SECONDS", 0.0)  # the smallest slices
-    job = run(prepared, tmp_path)
+    measured = run(prepared, tmp_path)
     n_slices = -(-N // module.FIRST_SLICE)
-    assert len(list((tmp_path / job.result.key).iterdir())) == -(-n_slices // 2)
+    assert len(list((tmp_path / measured.key).iterdir())) == -(-n_slices // 2)
     again = run(prepared, tmp_path, Counting(fails_at=0))
-    np.testing.assert_array_equal(again.result.norms.cls, job.result.norms.cls)
+    np.testing.assert_array_equal(again.norms.cls, measured.norms.cls)
 
 
 @pytest.mark.slow

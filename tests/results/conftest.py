@@ -7,14 +7,21 @@ import numpy as np
 import pytest
 
 from clsviz.experiment import Experiment
-from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import measure
-from clsviz.sources.prepared import Measured, Prepared
 from clsviz.jobs.worker import InProcess
+from clsviz.jobs.workspace import Workspace
+from clsviz.progress import silent
 from clsviz.sources.models import Weights
+from clsviz.sources.prepared import Measured, Prepared
 from clsviz.sources.sampling import draw
 from clsviz.store.measurements import Measurements
 from clsviz.store.results import Results
+
+
+def workspace_of(store: Path | Results) -> Workspace:
+    """A workspace without what comes with clsviz, whose model runs in this process."""
+    results = store if isinstance(store, Results) else Results(store)
+    return Workspace(results.root, Measurements(results.root), results, InProcess())
 
 
 @pytest.fixture(scope="session")
@@ -29,9 +36,8 @@ def vectors_of(
     root = tmp_path_factory.mktemp("vectors")
 
     def vectors(weights: Weights) -> Measured:
-        job, prepared = Job(), Prepared(weights, draw(experiment, root))
-        list(measure(job, prepared, experiment, "vectors", Measurements(root), InProcess()))
-        return job.result
+        prepared = Prepared(weights, draw(experiment, root))
+        return measure(prepared, experiment, "vectors", workspace_of(root), silent)
 
     return vectors
 

@@ -6,25 +6,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from results.conftest import workspace_of
 
+from clsviz.analyses.anatomy import EXAMPLE, dissect
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
-from clsviz.jobs.jobs import Job
 from clsviz.jobs.worker import InProcess
-from clsviz.results import SHIPPED
-from clsviz.results.anatomy import (
-    EXAMPLE,
-    anatomy,
-    answers,
-    dissect,
-    dissected,
-    hidden_state,
-    pooler,
-    verdict_of,
-)
+from clsviz.progress import silent
+from clsviz.results.anatomy import answers, hidden_state, pooler, verdict_of
+from clsviz.results.anatomy import result as result_of
 from clsviz.sources import models
 from clsviz.sources.models import Weights
+from clsviz.store import SHIPPED
 from clsviz.store.results import Results
 
 TEXT = "the old cat sings"
@@ -32,11 +26,10 @@ TEXT = "the old cat sings"
 
 @pytest.fixture(scope="module")
 def parts(tiny_weights: Weights, tmp_path_factory: pytest.TempPathFactory) -> Anatomy:
-    store, job = Results(tmp_path_factory.mktemp("store")), Job[Anatomy]()
-    list(dissect(job, tiny_weights, "exact", TEXT, InProcess(), store))
-    assert not list(store.root.rglob("*.*"))  # what a visitor types is stored nowhere
-    assert job.result is not None
-    return job.result
+    root = tmp_path_factory.mktemp("store")
+    parts = dissect(tiny_weights, "exact", TEXT, workspace_of(root), silent)
+    assert not list(root.rglob("*.*"))  # what a visitor types is stored nowhere
+    return parts
 
 
 @pytest.mark.parametrize(
@@ -54,7 +47,7 @@ def test_verdicts(size: tuple[int, int, float], verdict: str) -> None:
 def test_the_way_has_every_weight_and_the_norms_of_cls(
     parts: Anatomy, tiny_weights: Weights
 ) -> None:
-    result = anatomy(parts, tiny_weights, TEXT, Experiment(model="tiny"))
+    result = result_of(parts, tiny_weights, TEXT, Experiment(model="tiny"))
     steps = {step["name"]: step for step in result.picture["steps"]}
     assert list(steps) == ["input vector", "embeddings", "layer 1", "layer 2", "pooler"]
     assert sum(step["weights"] or 0 for step in steps.values()) == result.fact("n_weights")
@@ -83,8 +76,8 @@ def test_a_text_that_is_cut_and_weights_that_are_random_are_caveats(
     tiny_weights: Weights, store: Results
 ) -> None:
     text, random = "the cat " * 40, replace(tiny_weights, is_untrained=True)
-    parts = dissected(tiny_weights, "exact", text, InProcess(), store)
-    assert anatomy(parts, random, text, Experiment()).caveats == (
+    parts = dissect(tiny_weights, "exact", text, workspace_of(store), silent)
+    assert result_of(parts, random, text, Experiment()).caveats == (
         "The weights are random.",
         "The model reads only the beginning of the sentence: 64 tokens, special ones included.",
     )
@@ -93,7 +86,8 @@ def test_a_text_that_is_cut_and_weights_that_are_random_are_caveats(
 @pytest.mark.slow
 def test_the_shipped_example_is_what_the_built_in_model_gives(tmp_path: Path) -> None:
     weights, runner = models.find("minilm"), InProcess()
-    shipped = dissected(weights, "exact", EXAMPLE, runner, Results(tmp_path, SHIPPED))
+    workspace = workspace_of(Results(tmp_path, SHIPPED))
+    shipped = dissect(weights, "exact", EXAMPLE, workspace, silent)
     assert not list(tmp_path.rglob("*.*"))
     fresh = runner.dissect(weights, "exact", EXAMPLE)
     np.testing.assert_allclose(shipped.states, fresh.states, rtol=1e-4, atol=1e-5)

@@ -8,13 +8,19 @@ from conftest import WORDS
 from scipy.special import ndtr
 
 import clsviz
-from clsviz.analyses.chunks import Containment, Index, Plan, contain
+from clsviz.analyses.chunks import (
+    ChunkInputs,
+    ChunkNumbers,
+    Containment,
+    Index,
+    contain,
+    recalls_of,
+)
 from clsviz.errors import ClsvizError, Undefined
 from clsviz.experiment import Experiment
-from clsviz.results.chunks import Answer
-from clsviz.results.chunks import ChunkTestSettings as Settings
-from clsviz.results.chunks import result as pieces_result
+from clsviz.results.chunks import result as result_of
 from clsviz.results.result import Result
+from clsviz.settings import ChunkTestSettings
 from clsviz.sources import chunks
 from clsviz.sources.chunks import Chunks
 from clsviz.sources.models import Weights
@@ -47,7 +53,7 @@ def made_up(cut: Chunks, falling: float, seed: int) -> list[Index]:
 
 def test_recall_of_sums_of_random_vectors_is_that_of_theory(cut: Chunks) -> None:
     measured = [contain(cut, made_up(cut, 0, seed)) for seed in range(4)]
-    recalls = [[recall.recall_at_1 for recall in Answer.of(one, "dot", 0).own] for one in measured]
+    recalls = [[recall.recall_at_1 for recall in recalls_of(one, 0)["dot"]] for one in measured]
     random = np.random.RandomState(0)
     lengths, noise = np.sqrt(random.chisquare(WIDTH, 20_000)), random.normal(size=20_000)
     for place, size in enumerate(cut.sizes):
@@ -134,7 +140,9 @@ def measured(cosine: list[float], dot: list[float], recalls: list[float]) -> Con
 
 def answer(cut: Chunks, weights: Weights, one: Containment, **settings: object) -> Result:
     experiment = Experiment(corpus="book.txt", pooling="mean")
-    return pieces_result(Plan(weights, cut), one, experiment, Settings(**settings))
+    own = ChunkTestSettings(**settings)
+    numbers = ChunkNumbers.of(ChunkInputs(weights, cut), one, own.similarity, 0)
+    return result_of(numbers, experiment, own)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import clsviz
+from clsviz.analyses.norms import fit, points
+from clsviz.analyses.select import select
 from clsviz.errors import SettingError
-from clsviz.results.norms import norms, verdict_of
-from clsviz.results.select import select
+from clsviz.results.norms import result as result_of
+from clsviz.results.norms import verdict_of
 from clsviz.sources.corpora import Reading
 from clsviz.statistics.curve import Curve
 from clsviz.statistics.lengths import Spread
@@ -99,7 +101,8 @@ def test_the_table_has_every_sentence_and_those_that_are_used(
 
 
 def test_the_facts_are_those_of_the_sentences_under_the_cutoff(measured, experiment, store) -> None:
-    result = norms(measured, replace(experiment, layer=1), store)
+    view = replace(experiment, layer=1)
+    result = result_of(fit(measured, view, store), view)
     used = result.table[result.table["is_used"]]
     r = np.corrcoef(used["n_tokens"], used["cls_1"])[0, 1]
     slope, intercept = np.polyfit(used["n_tokens"], used["cls_1"], 1)
@@ -111,7 +114,7 @@ def test_the_facts_are_those_of_the_sentences_under_the_cutoff(measured, experim
 
 
 def test_there_is_no_verdict_before_all_sentences_are_in(measured, experiment, store) -> None:
-    result = norms(replace(measured, is_complete=False), experiment, store)
+    result = result_of(points(replace(measured, is_complete=False), experiment), experiment)
     assert result.verdict == "The answer comes when all sentences are in."
     assert result.fact("r_squared") is None
 
@@ -124,7 +127,7 @@ def test_too_few_sentences_are_told_with_what_is_possible(
     larger = replace(measured, sample=replace(measured.sample, corpus=hub))
     for cutoff in (2, 5):
         view = replace(experiment, length_cutoff=cutoff, sample_size=size)
-        result = norms(larger, view, store)
+        result = result_of(fit(larger, view, store), view)
         assert result.verdict.startswith("Can’t tell: ")
         assert result.json()["layers"][0]["r_squared"] is None
         assert result.advice == f"Raise the length cutoff, or take a larger {more}."
@@ -162,7 +165,8 @@ def test_a_vector_that_the_model_lacks_is_refused(measured, experiment) -> None:
 def test_sentences_left_out_are_counted(measured, experiment, store, n_tokens) -> None:
     is_cut = (np.cumsum(n_tokens < 30) <= 7) & (n_tokens < 30)
     cut = replace(measured, key="cut", norms=replace(measured.norms, truncated=is_cut))
-    result = norms(cut, replace(experiment, sample_size=400), store)
+    view = replace(experiment, sample_size=400)
+    result = result_of(fit(cut, view, store), view)
     assert result.caveats[:3] == (
         f"Left out: {(n_tokens >= 30).sum()} sentences of 30 tokens or more.",
         "Left out: 7 sentences longer than the model reads.",
@@ -177,7 +181,7 @@ def test_norms_that_the_fast_precision_blurs_have_no_line(measured, experiment, 
     error[:5] = [0, blurred, 0]
     fast = replace(measured, norms=replace(measured.norms, error=error))
     view = replace(experiment, precision="fast", layer=1)
-    result = norms(fast, view, store)
+    result = result_of(fit(fast, view, store), view)
     assert result.verdict.startswith("Can’t tell: the fast precision misses norms by up to")
     shares = [layer["r_squared"] for layer in result.details["layers"]]
     assert shares[1] is None

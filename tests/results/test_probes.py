@@ -7,14 +7,16 @@ import pytest
 from sklearn.preprocessing import normalize
 
 from clsviz import api
+from clsviz.analyses.probes import PENDING, ProbeNumbers, ProbeScores, control, find, score
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
-from clsviz.jobs.jobs import Job
-from clsviz.sources.prepared import Measured, Prepared
 from clsviz.measurements import Vectors
-from clsviz.results.probes import PENDING, ProbeScores, find, findings, probes, read, verdict_of
+from clsviz.progress import silent
+from clsviz.results.probes import findings, verdict_of
+from clsviz.results.probes import result as result_of
 from clsviz.results.result import Fact, Result
 from clsviz.sources import models
+from clsviz.sources.prepared import Measured, Prepared
 from clsviz.statistics import ridge
 from clsviz.statistics.intervals import folds
 from clsviz.store.results import Results
@@ -86,9 +88,10 @@ def test_checks_are_put_in_words(
 
 
 def answer(measured: Measured, experiment: Experiment, store: Results) -> Result:
-    job = Job()
-    list(read(job, measured, experiment, store))
-    return probes(measured, job.result, experiment)
+    scores = score(measured, experiment, store, silent)
+    controls = control(measured, experiment, scores, store)
+    prepared = Prepared(measured.weights, measured.sample)
+    return result_of(ProbeNumbers(prepared, scores, controls), experiment)
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +141,8 @@ def test_numbers_are_found_without_measuring(measured, experiment, store) -> Non
     computed = answer(measured, experiment, store)
     prepared = Prepared(measured.weights, measured.sample)
     stored = find(prepared, replace(experiment, layer=2), Results(store.root))
-    assert probes(prepared, stored, experiment).json() == computed.json() | {"seconds": 0}
+    stored_result = result_of(ProbeNumbers(prepared, *stored), experiment)
+    assert stored_result.json() == computed.json() | {"seconds": 0}
     for changes in ({"length_cutoff": 31}, {"unit": "words"}, {"precision": "fast"}):
         assert find(prepared, replace(experiment, **changes), store) is None
 
@@ -157,8 +161,10 @@ def test_too_few_sentences_are_said_to_be(measured, experiment, store) -> None:
     result = answer(measured, few, store)
     assert result.verdict.startswith("Can’t tell: only ")
     assert result.advice == "Raise the length cutoff, or take a larger corpus."
-    random = find(Prepared(measured.weights, measured.sample), few, store)[:1]
-    assert probes(measured, (*random, PENDING), few, random).caveats == result.caveats
+    prepared = Prepared(measured.weights, measured.sample)
+    scores, _ = find(prepared, few, store)
+    with_random = ProbeNumbers(prepared, scores, PENDING, [scores])
+    assert result_of(with_random, few).caveats == result.caveats
     first = {name: column[:90] for name, column in vars(measured.norms).items()}
     part = replace(measured, norms=Vectors.from_slices([first]))
     fewer = answer(part, replace(experiment, probe_size=90, length_cutoff=80), store)

@@ -11,8 +11,9 @@ import pytest
 
 import clsviz
 from clsviz import cli
+from clsviz.analyses.search import SearchNumbers
 from clsviz.results.result import Result
-from clsviz.results.search import Answer, fix_table, fix_title, misled, misled_title, verdict_of
+from clsviz.results.search import fix_table, fix_title, misled, misled_title, verdict_of
 from clsviz.statistics.exposure import QUINTILES, Ranking
 from clsviz.statistics.ranking import Qrels
 
@@ -56,7 +57,9 @@ VERDICTS = {
 @pytest.mark.parametrize("numbers", VERDICTS)
 def test_the_first_case_that_holds_is_the_verdict(numbers: tuple) -> None:
     own = ranking(*numbers)
-    verdict = verdict_of(Answer("cosine", CHANCE, own, own, own, {}, None))
+    verdict = verdict_of(
+        SearchNumbers(None, None, None, "", "cosine", CHANCE, own, own, own, {}, None)
+    )
     assert verdict == VERDICTS[numbers]
     assert len(verdict.split()) <= 20
 

@@ -7,29 +7,31 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from results.conftest import workspace_of
 from scipy.spatial.distance import cdist
 from scipy.stats import percentileofscore
 
-from clsviz.encoder.encoder import load
-from clsviz.errors import Undefined
-from clsviz.experiment import Experiment
-from clsviz.jobs.jobs import Job
-from clsviz.sources.prepared import Measured
-from clsviz.jobs.worker import InProcess
-from clsviz.results.anatomy import EXAMPLE
-from clsviz.results.norms import norms
-from clsviz.results.typed import (
+from clsviz.analyses.anatomy import EXAMPLE
+from clsviz.analyses.norms import fit, points
+from clsviz.analyses.typed import (
     MOST_WORDS,
     Trace,
     beginnings,
     cosine,
-    cosines_of,
-    nearest,
+    nearest_of,
     trace,
-    typed,
-    verdict_of,
+    vector_of,
 )
+from clsviz.encoder.encoder import load
+from clsviz.errors import Undefined
+from clsviz.experiment import Experiment
+from clsviz.jobs.worker import InProcess
+from clsviz.progress import silent
+from clsviz.results.norms import result as norms_of
+from clsviz.results.typed import result as result_of
+from clsviz.results.typed import verdict_of
 from clsviz.sources.models import Weights
+from clsviz.sources.prepared import Measured
 from clsviz.store.results import Results
 
 TEXT = (
@@ -68,10 +70,7 @@ def view(experiment: Experiment) -> Experiment:
 @pytest.fixture(scope="module")
 def trace_of(lively: Weights, store: Results) -> Callable[..., Trace]:
     def run(text: str, store: Results = store) -> Trace:
-        job = Job[Trace]()
-        list(trace(job, lively, "exact", text, InProcess(), store))
-        assert job.result is not None
-        return job.result
+        return trace(lively, "exact", text, workspace_of(store), silent)
 
     return run
 
@@ -99,8 +98,9 @@ def test_beginnings_are_bounded_and_end_with_all_of_the_text() -> None:
 def test_the_norm_is_ranked_among_sentences_about_as_long(
     trace_of, lively: Weights, measured: Measured, view: Experiment, store: Results
 ) -> None:
-    corpus = norms(measured, view, store)
-    result = typed(trace_of(TEXT), corpus, measured, view)
+    numbers = fit(measured, view, store)
+    corpus = norms_of(numbers, view)
+    result = result_of(trace_of(TEXT), numbers, corpus, view)
     n, table = len(TEXT.split()), corpus.table
     near = table[table["n_tokens"].between(n - 3, n + 3)]
     norm = InProcess().run(lively, "exact", [TEXT], "norms")["cls"][0, 2]
@@ -132,7 +132,8 @@ def test_what_cannot_be_ranked_says_why(
 ):
     part = replace(measured, is_complete=changes is not None)
     own = replace(view, sample_size="all", **changes or {})
-    result = typed(trace_of(text), norms(part, own, store), part, own)
+    numbers = fit(part, own, store) if part.is_complete else points(part, own)
+    result = result_of(trace_of(text), numbers, norms_of(numbers, own), own)
     assert result.verdict.startswith(verdict)
     assert result.advice.startswith(advice)
 
@@ -150,17 +151,17 @@ def test_the_nearest_sentences_are_those_of_the_highest_cosine(
     trace_of, lively: Weights, measured: Measured, view: Experiment, pooling: str
 ) -> None:
     own = replace(view, pooling=pooling)
-    cosines = cosines_of(trace_of(TEXT), measured, own)
+    found = nearest_of(vector_of(trace_of(TEXT), own), measured, own)
+    cosines, table = found.cosines, found.table
     encoder, sentences = load(lively), measured.sample.sentences()
     vector, others = (encoder.vectors(texts, pooling) for texts in ([TEXT], sentences))
     expected = 1 - cdist(vector, others, "cosine")[0]
     np.testing.assert_allclose(cosines, expected, atol=2e-4)
     assert cosine(vector[0], others[0]) == pytest.approx(expected[0])
-    table = nearest(cosines, measured, own)
     assert table["sentence"].iloc[0] == sentences[np.argmax(cosines)]
     assert list(table["cosine"]) == sorted(cosines)[: -len(table) - 1 : -1]
 
 
 def test_vectors_that_do_not_differ_have_no_nearest(trace_of, measured, view) -> None:
     with pytest.raises(Undefined, match="the same"):
-        cosines_of(trace_of(TEXT), measured, replace(view, layer=0))
+        nearest_of(np.ones(16), measured, replace(view, layer=0))
