@@ -23,7 +23,7 @@ from clsviz.statistics.ranking import Floats32, rank, rank_by_words, right_ranks
 from clsviz.store.chunks import Chunks
 from clsviz.store.results import Results
 
-VERSION: Final = 1  # changes when rankings are computed in another way
+VERSION: Final = 2  # changes when rankings are computed in another way
 
 
 @dataclass(frozen=True, eq=False)
