@@ -169,15 +169,19 @@ def verdict_of(line: Line, curve: Curve, spread: Spread | None, along: Line) -> 
     trend = "a smooth curve in length" if is_curve else straight
     amount = next((word for limit, word in LADDER.items() if share < limit), "Almost entirely")
     is_few_decide = along.is_few_decide if is_curve else line.is_few_decide
-    is_flat = line.norm_sd < NEARLY_CONSTANT * line.norm_mean
     uneven, share_of = _uneven(spread), f"{percent(share)} of the differences between norms"
     return first(
-        (is_flat, "Only on paper: norms are nearly constant."),
+        (is_nearly_constant(line), "Only on paper: norms are nearly constant."),
         (is_few_decide, f"Uncertain: few sentences decide the {'curve' if is_curve else 'line'}."),
         (share < min(LADDER) and bool(uneven), f"On average, hardly; but {uneven}."),
         (share > 0, f"{amount}: {trend} accounts for {share_of}."),
         (True, "No sign of a trend: neither a line nor a curve stands out from chance."),
     )
+
+
+def is_nearly_constant(line: Line) -> bool:
+    """True if the norms of a line differ on paper only: what it says of them is partly rounding."""
+    return line.norm_sd < NEARLY_CONSTANT * line.norm_mean
 
 
 def _uneven(spread: Spread | None) -> str:
@@ -194,7 +198,8 @@ def _uneven(spread: Spread | None) -> str:
 def _layers(measured: Measured, used: "pd.DataFrame") -> list[dict[str, Any]]:
     """R² of the line on the norm of [CLS] after every layer, and of pooler and mean after the last.
 
-    None where there is no line; vectors that are not measured are missing.
+    is_nearly_constant: of the norms. None where there is no line; vectors that are not measured are
+    missing.
     """
     norms, means = measured.norms, measured.means
     columns: dict[int | str, NDArray[np.float32]] = dict(enumerate(norms.cls.T))
@@ -204,11 +209,13 @@ def _layers(measured: Measured, used: "pd.DataFrame") -> list[dict[str, Any]]:
         columns["mean"] = means.mean[:, -1]
     layers = []
     for name, column in columns.items():
-        row: dict[str, Any] = {"layer": name, "r_squared": None, "r_squared_interval": None}
+        keys = "r_squared", "r_squared_interval", "is_nearly_constant"
+        row: dict[str, Any] = {"layer": name, **dict.fromkeys(keys)}
         with suppress(Undefined):
             layer = name if isinstance(name, int) else norms.n_layers
             line = line_of(measured, layer, used, column[used.index])
-            row |= {"r_squared": line.r2, "r_squared_interval": list(line.r2_interval)}
+            values = line.r2, list(line.r2_interval), is_nearly_constant(line)
+            row |= zip(keys, values, strict=True)
         layers.append(row)
     return layers
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,7 +16,7 @@ from clsviz.jobs.jobs import Job, Steps
 from clsviz.jobs.measure import Measured, Prepared
 from clsviz.measurements import Vectors
 from clsviz.results import origin, provenance
-from clsviz.results.norms import layer_of, line_of
+from clsviz.results.norms import is_nearly_constant, layer_of, line_of
 from clsviz.results.numbers import counted, folded, length, lowered, percent
 from clsviz.results.result import Fact, Result, first
 from clsviz.results.select import check_vector, left_out, norms_of, remedy_of, select, used_of
@@ -27,7 +28,7 @@ from clsviz.store.results import Results
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION: Final = 2  # changes when a probe is computed in another way
+VERSION: Final = 3  # changes when a probe is computed in another way
 
 SEEDS: Final = (0, 1, 2)  # of random weights to compare with
 
@@ -60,6 +61,7 @@ class Readings:
     guess_error: of guessing the mean length of the other folds.
     n_different: sentences used, near-duplicates counted once. n_truncated: those under the cutoff
         that the model does not read as a whole. width: of a vector.
+    nearly_constant: names of vectors whose norms differ on paper only.
     """
 
     names: tuple[str, ...]
@@ -72,6 +74,7 @@ class Readings:
     n_different: int
     n_truncated: int
     width: int
+    nearly_constant: tuple[str, ...] = ()
 
     @property
     def n_layers(self) -> int:
@@ -155,7 +158,7 @@ def read(
             job.show(place, n_vectors + 1, "vectors")
             yield
             rows.append(_row(measured, other, used))
-        numbers, problems = zip(*rows, strict=True)
+        numbers, problems, are_flat = zip(*rows, strict=True)
         is_under_cutoff = table["n_tokens"] < experiment.length_cutoff
         computed = Readings(
             names=names,
@@ -168,6 +171,7 @@ def read(
             n_different=used["cluster"].nunique(),
             n_truncated=int((table["truncated"] & is_under_cutoff).sum()),
             width=width,
+            nearly_constant=tuple(compress(names, are_flat)),
         )
         readings = store.get(key, Readings, lambda: computed)
     job.result = readings, UNCHECKED
@@ -196,7 +200,7 @@ def probes(
     table = _table(readings, random)
     of_cls = table[table["vector"] == "cls"]
     band = of_cls[["layer", "random_low", "random_high"]].set_axis(["layer", "low", "high"], axis=1)
-    layers = of_cls[["layer", *COLUMNS]].to_dict("records")
+    layers = of_cls[["layer", *COLUMNS, "is_nearly_constant"]].to_dict("records")
     sizes = prepared.sample, readings.n_long, readings.n
     return Result(
         kind="probes",
@@ -311,21 +315,24 @@ def guess_error(used: "pd.DataFrame") -> float:
     return float(abs(used["length"] - guesses).mean())
 
 
-def _row(measured: Measured, name: str, used: "pd.DataFrame") -> tuple[Floats, Undefined | None]:
-    """The numbers of a vector, float64 (6,), and why there is no probe."""
-    row, view, y = np.full(len(COLUMNS), np.nan), _view(name), used["length"].to_numpy(np.float64)
+def _row(
+    measured: Measured, name: str, used: "pd.DataFrame"
+) -> tuple[Floats, Undefined | None, bool]:
+    """The numbers of a vector, float64 (6,), why there is no probe, and if norms hardly differ."""
+    row, view, is_flat = np.full(len(COLUMNS), np.nan), _view(name), False
+    y = used["length"].to_numpy(np.float64)
     try:
         predictions = predict(measured, view, used)
     except Undefined as problem:
-        return row, problem
+        return row, problem, is_flat
     r2, error = ridge.score(y, predictions)
     interval = ridge.r2_interval(y, predictions, used["cluster"], used.get("row_group"))
     row[:4] = r2, *interval, error
     norms = norms_of(measured.norms, view, measured.weights.label)[used.index]
     with suppress(Undefined):
-        line_of(measured, layer_of(measured, view), used, norms)
+        is_flat = is_nearly_constant(line_of(measured, layer_of(measured, view), used, norms))
         row[4:] = ridge.score(y, ridge.predict_by_line(norms, y, folds(used["cluster"])))
-    return row, None
+    return row, None, is_flat
 
 
 def _checks(vectors: NDArray[np.float32], used: "pd.DataFrame") -> Checks:
@@ -361,6 +368,8 @@ def _table(readings: Readings, random: Sequence[Readings]) -> "pd.DataFrame":
     table.insert(1, "layer", [int(name) if name.isdecimal() else last for name in names])
     error = COLUMNS.index("probe_error")
     errors = [other.numbers[:, error] for other in random] or [np.full(len(names), np.nan)]
+    is_flat = pd.Series([name in readings.nearly_constant for name in names], dtype=object)
+    table["is_nearly_constant"] = is_flat.where(table["norm_error"].notna(), None)
     table["random_low"] = np.where(is_cls, np.fmin.reduce(errors), np.nan)
     table["random_high"] = np.where(is_cls, np.fmax.reduce(errors), np.nan)
     return table
@@ -410,6 +419,8 @@ def _caveats(
     ]
     if where := ", ".join(vectors[has_probe & ~has_line]):
         caveats.append(f"Norms are constant, or not resolved by the precision, {where}.")
+    if where := ", ".join(map(_after, readings.nearly_constant)):
+        caveats.append(f"Norms differ by less than 0.1% of their mean, on paper only, {where}.")
     caveats += left_out(experiment, sample, readings.n_long, readings.n_truncated)
     if n < len(sample):
         caveats.append(f"Probes take the first {n:,} of {counted(len(sample))}: see probe_size.")

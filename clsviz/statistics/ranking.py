@@ -186,7 +186,7 @@ def _best(scores: Floats32) -> NDArray[np.intp]:
     order = np.random.RandomState(0).permutation(scores.shape[1])
     top = np.argpartition(scores, -N_PLACES, axis=1)[:, -N_PLACES:]
     least = np.take_along_axis(scores, top, axis=1).min(axis=1, keepdims=True)
-    is_tied = (scores >= least).sum(axis=1) > N_PLACES
+    is_tied = np.count_nonzero(scores >= least, axis=1) > N_PLACES
     for row, limit in zip(np.flatnonzero(is_tied), least[is_tied], strict=True):
         places = np.flatnonzero(scores[row] >= limit)
         top[row] = places[np.lexsort([order[places], -scores[row, places]])][:N_PLACES]
