@@ -10,7 +10,7 @@ from clsviz.jobs import jobs as module
 from clsviz.jobs.jobs import Job, Jobs, Steps
 
 
-def wait_for(holds: Callable[[], object], seconds: float = 5.0) -> None:
+def wait_for(holds: Callable[[], object], seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "it did not happen in time"
@@ -87,6 +87,8 @@ def test_a_public_job_ends_a_while_after_its_last_session_has_gone(
     time.sleep(0.1)
     assert job.is_active
     jobs.disconnect("b")
+    if ends:
+        wait_for(lambda: not job.is_active)
     time.sleep(0.2)
     assert job.is_active != ends
     job.leave("b")
@@ -141,7 +143,7 @@ def test_jobs_take_turns_and_urgent_ones_come_first(jobs: Jobs) -> None:
     gate = threading.Event()
 
     def hold(job: Job[int]) -> Steps:
-        gate.wait(5)
+        gate.wait(60)
         yield
 
     jobs.ask("hold", hold, "a")

@@ -89,7 +89,7 @@ DAMAGES = {
 }
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_chunk_is_measured_again(chunks: Chunks, damage: str) -> None:
     DAMAGES[damage](path_of(chunks, 20))

@@ -16,7 +16,7 @@ from clsviz.measurements import Arrays, Kind
 from clsviz.sources.models import Weights
 
 APP = Path(__file__).parents[2] / "app.py"
-SECONDS = 60.0
+SECONDS = 240.0
 SMALL = {"sample_size": "40"}
 
 Visit = Callable[..., AppTest]
