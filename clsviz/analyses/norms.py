@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 VERSION: Final = 1  # changes when the curve is computed in another way
 
 MOST: Final = 100_000  # sentences that everything but the line is computed from
+NEARLY_CONSTANT: Final = 0.001  # norms whose deviation is less of their mean differ on paper alone
 RESOLVED: Final = 1 / 3  # an error that is more of the norms' deviation hides what they do
 
 
@@ -46,7 +47,7 @@ class NormFit:
     table: of `select`. used: its rows that enter the answer. line, curve, spread: None where
     undefined. heights_line: the line of norms on the heights of a significant curve, which says if
     few sentences decide it; of norms on lengths, where the curve is none.
-    layers: {layer, r_squared, r_squared_interval} of every vector that is measured.
+    layers: {layer, r_squared, r_squared_interval, is_nearly_constant} of every measured vector.
     problem: why there is no line.
     """
 
@@ -153,6 +154,11 @@ def line_of(measured: Measured, layer: int, used: "pd.DataFrame", norms: ArrayLi
     return lines.fit(used["length"], norms, used["cluster"], used.get("row_group"))
 
 
+def is_nearly_constant(line: Line) -> bool:
+    """True if the norms of a line differ on paper only: what it says of them is partly rounding."""
+    return line.norm_sd < NEARLY_CONSTANT * line.norm_mean
+
+
 def check_precision(measured: Measured, layer: int, norms: ArrayLike) -> None:
     """Raise Undefined where the fast precision's error rivals the differences between norms (n,).
 
@@ -175,7 +181,8 @@ def fast_error(measured: Measured, layer: int) -> tuple[int, float]:
 def _layers(measured: Measured, used: "pd.DataFrame") -> list[dict[str, Any]]:
     """R² of the line on the norm of [CLS] after every layer, and of pooler and mean after the last.
 
-    None where there is no line; vectors that are not measured are missing.
+    is_nearly_constant: of the norms. None where there is no line; vectors that are not measured are
+    missing.
     """
     norms, means = measured.norms, measured.means
     columns: dict[int | str, NDArray[np.float32]] = dict(enumerate(norms.cls.T))
@@ -185,10 +192,12 @@ def _layers(measured: Measured, used: "pd.DataFrame") -> list[dict[str, Any]]:
         columns["mean"] = means.mean[:, -1]
     layers = []
     for name, column in columns.items():
-        row: dict[str, Any] = {"layer": name, "r_squared": None, "r_squared_interval": None}
+        keys = "r_squared", "r_squared_interval", "is_nearly_constant"
+        row: dict[str, Any] = {"layer": name, **dict.fromkeys(keys)}
         with suppress(Undefined):
             layer = name if isinstance(name, int) else norms.n_layers
             line = line_of(measured, layer, used, column[used.index])
-            row |= {"r_squared": line.r2, "r_squared_interval": list(line.r2_interval)}
+            values = line.r2, list(line.r2_interval), is_nearly_constant(line)
+            row |= zip(keys, values, strict=True)
         layers.append(row)
     return layers

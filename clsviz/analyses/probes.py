@@ -3,12 +3,13 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz.analyses.norms import line_of
+from clsviz.analyses.norms import is_nearly_constant, line_of
 from clsviz.analyses.select import check_vector, layer_of, norms_of, select, used_of
 from clsviz.errors import Undefined
 from clsviz.experiment import Experiment
@@ -27,7 +28,7 @@ from clsviz.store.results import Results
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION: Final = 2  # changes when a probe is computed in another way
+VERSION: Final = 3  # changes when a probe is computed in another way
 
 SEEDS: Final = (0, 1, 2)  # of random weights to compare with
 
@@ -51,6 +52,7 @@ class ProbeScores:
     baseline_error: of guessing the mean length of the other folds.
     n_different: sentences used, near-duplicates counted once. n_truncated: those under the cutoff
         that the model does not read as a whole. width: of a vector.
+    nearly_constant: names of vectors whose norms differ on paper only.
     """
 
     names: tuple[str, ...]
@@ -63,6 +65,7 @@ class ProbeScores:
     n_different: int
     n_truncated: int
     width: int
+    nearly_constant: tuple[str, ...] = ()
 
     @property
     def n_layers(self) -> int:
@@ -218,7 +221,7 @@ def score(
     for place, name in enumerate(names):
         progress(place, n_vectors + 1, "vectors")
         rows.append(_row(measured, name, used))
-    numbers, problems = zip(*rows, strict=True)
+    numbers, problems, are_flat = zip(*rows, strict=True)
     computed = ProbeScores(
         names=names,
         numbers=np.stack(numbers),
@@ -230,6 +233,7 @@ def score(
         n_different=used["cluster"].nunique(),
         n_truncated=int((table["truncated"] & ~table["is_long"]).sum()),
         width=width,
+        nearly_constant=tuple(compress(names, are_flat)),
     )
     progress(n_vectors, n_vectors + 1, "vectors")
     return store.put(key, computed)
@@ -296,21 +300,24 @@ def baseline_error(used: "pd.DataFrame") -> float:
     return float(abs(used["length"] - guesses).mean())
 
 
-def _row(measured: Measured, name: str, used: "pd.DataFrame") -> tuple[Floats, Undefined | None]:
-    """The numbers of a vector, float64 (6,), and why there is no probe."""
-    row, view, y = np.full(len(COLUMNS), np.nan), _view(name), used["length"].to_numpy(np.float64)
+def _row(
+    measured: Measured, name: str, used: "pd.DataFrame"
+) -> tuple[Floats, Undefined | None, bool]:
+    """The numbers of a vector, float64 (6,), why there is no probe, and if norms hardly differ."""
+    row, view, is_flat = np.full(len(COLUMNS), np.nan), _view(name), False
+    y = used["length"].to_numpy(np.float64)
     try:
         predictions = predict(measured, view, used)
     except Undefined as problem:
-        return row, problem
+        return row, problem, is_flat
     r2, error = ridge.score(y, predictions)
     interval = ridge.r2_interval(y, predictions, used["cluster"], used.get("row_group"))
     row[:4] = r2, *interval, error
     norms = norms_of(measured.norms, view, measured.weights.label)[used.index]
     with suppress(Undefined):
-        line_of(measured, layer_of(measured, view), used, norms)
+        is_flat = is_nearly_constant(line_of(measured, layer_of(measured, view), used, norms))
         row[4:] = ridge.score(y, ridge.predict_by_line(norms, y, folds(used["cluster"])))
-    return row, None
+    return row, None, is_flat
 
 
 def _controls(vectors: NDArray[np.float32], used: "pd.DataFrame") -> ControlProbes:

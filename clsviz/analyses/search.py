@@ -25,7 +25,7 @@ from clsviz.statistics.ranking import Qrels, rank, rank_by_words, relevant_ranks
 
 OTHER: Final[dict[str, Similarity]] = {"cosine": "dot", "dot": "cosine"}
 
-VERSION: Final = 1  # changes when rankings are computed in another way
+VERSION: Final = 2  # changes when rankings are computed in another way
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,9 +77,11 @@ def probes(result: Result) -> Figure:
 def _line(look: Look, rows: "pd.DataFrame", unit: str) -> Trace:
     """The errors in some rows of the table, of probes or of lines on norms."""
     errors, r2s = (rows[f"{look.reading}_{column}"] for column in ("error", "r_squared"))
+    are_flat = rows["is_nearly_constant"].eq(True) & (look.reading == "norm")
     texts = [
-        f"{look.name}, layer {layer}<br><b>misses by {length(error, unit)}, R² {_share(r2)}</b>"
-        for layer, error, r2 in zip(rows["layer"], errors, r2s, strict=True)
+        f"{look.name}, layer {layer}{', nearly constant' * is_flat}"
+        f"<br><b>misses by {length(error, unit)}, R² {_share(r2)}</b>"
+        for layer, error, r2, is_flat in zip(rows["layer"], errors, r2s, are_flat, strict=True)
     ]
     return style.trace(
         look.name,

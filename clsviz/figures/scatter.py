@@ -20,6 +20,9 @@ MOST_POINTS, FEW_POINTS = 50_000, 5_000
 MOST_LENGTHS, NORM_BINS, MARGINAL_BINS = 80, 96, 60
 """Cells of a two-dimensional histogram, and bars of the one of norms."""
 
+PALE: Final = 0.35
+"""Opacity of a bar whose norms are nearly constant."""
+
 MOST_NAMED: Final = 8
 """Stars of the visitor's own sentences with a label."""
 
@@ -87,15 +90,19 @@ def norms(result: Result) -> Figure:
 def strip(result: Result) -> Figure:
     """R² of every layer, a bar each, of the same result; customdata is the place of a bar.
 
-    It draws layers of its details, [{layer, r_squared}]: a layer is a number, “mean” or “pooler”.
+    It draws layers of its details, [{layer, r_squared, is_nearly_constant}]: a layer is a number,
+    “mean” or “pooler”; bars of norms that differ on paper only are pale.
     """
-    shares = {str(entry["layer"]): entry["r_squared"] for entry in result.details["layers"]}
+    layers = result.details["layers"]
+    shares = {str(entry["layer"]): entry["r_squared"] for entry in layers}
+    is_pale = [bool(entry["is_nearly_constant"]) for entry in layers]
     layer, pooling = result.about.get("layer"), result.about.get("pooling", "cls")
     last = max(filter(str.isdigit, shares), key=int)
     chosen = str(pooling) if pooling != "cls" else last if layer is None else str(layer)
     texts = [
         f"{'layer ' * name.isdecimal()}{name}: R² {'undefined' if r2 is None else percent(r2)}"
-        for name, r2 in shares.items()
+        f"{', of nearly constant norms' * is_flat}"
+        for (name, r2), is_flat in zip(shares.items(), is_pale, strict=True)
     ]
     heights, small = [share or 0 for share in shares.values()], {"size": 11}
     bars = style.bars(
@@ -103,7 +110,10 @@ def strip(result: Result) -> Figure:
         heights,
         texts,
         customdata=np.arange(len(shares), dtype=np.int32),
-        marker={"color": [LINE if name == chosen else POINTS for name in shares]},
+        marker={
+            "color": [LINE if name == chosen else POINTS for name in shares],
+            "opacity": [PALE if is_flat else 1 for is_flat in is_pale],
+        },
         width=0.75,
     )
     span = [0, 1.1 * max([0.01, *heights])]

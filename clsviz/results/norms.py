@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from clsviz.analyses.norms import MOST, NormFit, fast_error
+from clsviz.analyses.norms import MOST, NormFit, fast_error, is_nearly_constant
 from clsviz.encoder import pipeline
 from clsviz.errors import Constant, quote
 from clsviz.experiment import Experiment
@@ -22,7 +22,6 @@ from clsviz.statistics.line import Line
 if TYPE_CHECKING:
     import pandas as pd
 
-NEARLY_CONSTANT: Final = 0.001  # norms whose deviation is less of their mean differ on paper alone
 UNEVEN: Final = 1.25  # a ratio of spreads that is worth a headline
 
 LADDER: Final = {0.05: "Hardly", 0.25: "A little", 0.5: "Partly", 0.9: "Largely"}
@@ -104,10 +103,9 @@ def verdict_of(line: Line, curve: Curve, spread: Spread | None, along: Line) -> 
     trend = "a smooth curve in length" if is_curve else straight
     amount = next((word for limit, word in LADDER.items() if share < limit), "Almost entirely")
     is_few_decide = along.is_few_decide if is_curve else line.is_few_decide
-    is_flat = line.norm_sd < NEARLY_CONSTANT * line.norm_mean
     uneven, share_of = _uneven(spread), f"{percent(share)} of the differences between norms"
     return first(
-        (is_flat, "Only on paper: norms are nearly constant."),
+        (is_nearly_constant(line), "Only on paper: norms are nearly constant."),
         (is_few_decide, f"Uncertain: few sentences decide the {'curve' if is_curve else 'line'}."),
         (share < min(LADDER) and bool(uneven), f"On average, hardly; but {uneven}."),
         (share > 0, f"{amount}: {trend} accounts for {share_of}."),

@@ -44,7 +44,7 @@ def result(numbers: ProbeNumbers, experiment: Experiment) -> Result:
     table = _table(scores, random)
     of_cls = table[table["vector"] == "cls"]
     band = of_cls[["layer", "random_low", "random_high"]].set_axis(["layer", "low", "high"], axis=1)
-    layers = of_cls[["layer", *COLUMNS]].to_dict("records")
+    layers = of_cls[["layer", *COLUMNS, "is_nearly_constant"]].to_dict("records")
     sizes = prepared.sample, scores.n_long, scores.n
     return Result(
         kind="probes",
@@ -136,6 +136,8 @@ def _table(scores: ProbeScores, random: Sequence[ProbeScores]) -> "pd.DataFrame"
     table.insert(1, "layer", [int(name) if name.isdecimal() else last for name in names])
     error = COLUMNS.index("probe_error")
     errors = [other.numbers[:, error] for other in random] or [np.full(len(names), np.nan)]
+    is_flat = pd.Series([name in scores.nearly_constant for name in names], dtype=object)
+    table["is_nearly_constant"] = is_flat.where(table["norm_error"].notna(), None)
     table["random_low"] = np.where(is_cls, np.fmin.reduce(errors), np.nan)
     table["random_high"] = np.where(is_cls, np.fmax.reduce(errors), np.nan)
     return table
@@ -183,6 +185,8 @@ def _caveats(numbers: ProbeNumbers, experiment: Experiment) -> tuple[str, ...]:
     ]
     if where := ", ".join(vectors[has_probe & ~has_line]):
         caveats.append(f"Norms are constant, or not resolved by the precision, {where}.")
+    if where := ", ".join(map(_after, scores.nearly_constant)):
+        caveats.append(f"Norms differ by less than 0.1% of their mean, on paper only, {where}.")
     caveats += left_out(experiment, sample, scores.n_long, scores.n_truncated)
     if n < len(sample):
         caveats.append(f"Probes take the first {n:,} of {counted(len(sample))}: see probe_size.")

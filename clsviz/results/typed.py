@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from clsviz.analyses.norms import NormFit, check_precision
+from clsviz.analyses.norms import NEARLY_CONSTANT, NormFit, check_precision
 from clsviz.analyses.select import layer_of, lengths, norms_of
 from clsviz.analyses.typed import MOST_WORDS, Trace, beginnings
 from clsviz.encoder import pipeline
@@ -12,7 +12,7 @@ from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import Undefined, quote
 from clsviz.numbers import counted, lowered, percent
 from clsviz.results import provenance
-from clsviz.results.norms import NEARLY_CONSTANT, WAITING
+from clsviz.results.norms import WAITING
 from clsviz.results.result import Fact, Result
 from clsviz.results.wording import POOLINGS, remedy_of
 from clsviz.settings import Experiment

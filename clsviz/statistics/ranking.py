@@ -179,10 +179,19 @@ def _ranks(
 
 
 def _best(scores: Floats32) -> NDArray[np.intp]:
-    """Places of the ten largest of each row, the largest first: intp (n, 10)."""
+    """Places of the ten largest of each row, the largest first: intp (n, 10).
+
+    Equal scores are in a random order, always the same: NumPy's order depends on the processor.
+    """
+    order = np.random.RandomState(0).permutation(scores.shape[1])
     top = np.argpartition(scores, -N_PLACES, axis=1)[:, -N_PLACES:]
-    order = np.argsort(-np.take_along_axis(scores, top, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(top, order, axis=1)
+    least = np.take_along_axis(scores, top, axis=1).min(axis=1, keepdims=True)
+    is_tied = np.count_nonzero(scores >= least, axis=1) > N_PLACES
+    for row, limit in zip(np.flatnonzero(is_tied), least[is_tied], strict=True):
+        places = np.flatnonzero(scores[row] >= limit)
+        top[row] = places[np.lexsort([order[places], -scores[row, places]])][:N_PLACES]
+    best = np.lexsort([order[top], -np.take_along_axis(scores, top, axis=1)])
+    return np.take_along_axis(top, best, axis=1)
 
 
 def _blocks(n_searches: int, n_texts: int) -> list[slice]:

@@ -21,10 +21,10 @@ FLAGS = [
     *("--disable-background-networking", "--disable-component-update"),
 ]
 
-PATIENCE = 60_000
+PATIENCE = 240_000
 """Milliseconds that a busy machine may take for anything."""
 
-expect.set_options(timeout=PATIENCE / 2)
+expect.set_options(timeout=PATIENCE)
 
 SIZES: dict[str, dict[str, Any]] = {
     "wide": {"viewport": {"width": 1280, "height": 900}},
@@ -48,7 +48,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def is_ready(address: str) -> bool:
     """True once the server has imported what the first page takes."""
-    with suppress(OSError), urllib.request.urlopen(f"{address}/ready", timeout=5):
+    with suppress(OSError), urllib.request.urlopen(f"{address}/ready", timeout=PATIENCE / 1000):
         return True
     return False
 

@@ -38,7 +38,12 @@ def result_of() -> Draw:
             "table": pd.DataFrame(columns),
             "facts": facts,
             "picture": picture,
-            "details": {"layers": [{"layer": name, "r_squared": r2} for name, r2 in r2s.items()]},
+            "details": {
+                "layers": [
+                    {"layer": name, "r_squared": r2, "is_nearly_constant": name == 1}
+                    for name, r2 in r2s.items()
+                ]
+            },
             "about": {"unit": "tokens"},
         }
         return Result("norms", "Does it?", "Hardly.", **{**values, **changes})

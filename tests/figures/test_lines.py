@@ -24,6 +24,7 @@ def result_of(**changes: Any) -> Result:
         "probe_error": [NAN, 0.6, 4.3, 4.25, 4.35],
         "norm_r_squared": [NAN, 0.4, 0.02, 0.6, 0.01],
         "norm_error": [NAN, 4.9, 6.5, 3.6, 6.6],
+        "is_nearly_constant": [None, True, False, False, False],
         "random_low": [NAN, 1.2, 1.3, NAN, NAN],
         "random_high": [NAN, 1.4, 1.5, NAN, NAN],
     }
@@ -41,6 +42,7 @@ def test_lines_are_the_errors_of_the_layers() -> None:
     for name, column in (("[CLS] vector", "probe_error"), ("its norm", "norm_error")):
         np.testing.assert_allclose(drawn[name].y, table[column][:3], rtol=1e-6)
         assert drawn[name].x.tolist() == [0, 1, 2]
+    assert drawn["its norm"].text[1].startswith("its norm, layer 1, nearly constant<br>")
     assert list(drawn["guessing"].y) == [6.6, 6.6]
     pooler = drawn["pooler output"]
     assert pooler.customdata.tolist() == [4]
@@ -61,6 +63,7 @@ def test_labels_overlap_neither_each_other_nor_a_line_on_a_phone() -> None:
             "layer": range(7),
             "probe_error": [NAN, 0.6, 1.0, 1.0, 1.1, 1.4, 4.3],
             "norm_error": [NAN, 4.9, 5.6, 5.6, 6.0, 5.4, 6.5],
+            "is_nearly_constant": False,
             "random_low": 1.35,
             "random_high": 1.4,
         }

@@ -121,6 +121,13 @@ def test_the_strip_marks_the_layer_of_the_result(
 ) -> None:
     (bars,) = scatter.strip(result_of(about=about)).data
     assert list(bars.y) == [0, 0.1, 0.2, 0.3]
-    assert list(bars.hovertext[:2]) == ["layer 0: R² undefined", "layer 1: R² 10%"]
+    constant = "layer 1: R² 10%, of nearly constant norms"
+    assert list(bars.hovertext) == [
+        "layer 0: R² undefined",
+        constant,
+        "layer 2: R² 20%",
+        "mean: R² 30%",
+    ]
+    assert list(bars.marker.opacity) == [1, scatter.PALE, 1, 1]
     assert bars.customdata.tolist() == [0, 1, 2, 3]
     assert list(bars.marker.color) == [LINE if n == chosen else POINTS for n in range(4)]

@@ -24,11 +24,14 @@ from clsviz.sources.row_groups import Limits
 Run = Callable[..., Any]
 """Runs one of the functions in that process."""
 
-PATIENCE = 0.7
+PATIENCE, IMPATIENCE = 60.0, 0.7
+"""Seconds without a byte: more than a busy machine takes, and those of a Hub that fails."""
 
 
-def find(name: str, seed: int = 0, n_calls: float = math.inf) -> Weights:
-    return models.find(name, seed, cancelling(n_calls), PATIENCE)
+def find(
+    name: str, seed: int = 0, n_calls: float = math.inf, patience: float = PATIENCE
+) -> Weights:
+    return models.find(name, seed, cancelling(n_calls), patience)
 
 
 def draw(
@@ -37,9 +40,10 @@ def draw(
     limits: dict[str, Any] | None = None,
     n_calls: float = math.inf,
     folder: str = ".",
+    patience: float = PATIENCE,
     **settings: Any,
 ) -> Corpus:
-    sizes = Limits(**({"round_rows": 100, "patience": PATIENCE} | (limits or {})))
+    sizes = Limits(**({"round_rows": 100, "patience": patience} | (limits or {})))
     with contextlib.chdir(folder):
         experiment = Experiment(corpus=corpus, **settings)
         return hub_datasets.draw(experiment, root, cancelling(n_calls), sizes)

@@ -17,6 +17,9 @@ from hub.standin import Request, Standin
 from clsviz.sources.corpora import Corpus
 from clsviz.sources.models import Weights
 
+BUSY = 240
+"""Seconds that a busy machine may take for anything."""
+
 
 @dataclass
 class Hub:
@@ -64,8 +67,10 @@ def process(environment: dict[str, str], cache: Path) -> Iterator[Run]:
         with pytest.MonkeyPatch.context() as patch:
             for name, value in (environment | {"HF_HOME": str(cache)}).items():
                 patch.setenv(name, value)
-            pool.submit(int).result(60)
-        yield lambda function, *args, **options: pool.submit(function, *args, **options).result(60)
+            pool.submit(int).result(BUSY)
+        yield lambda function, *args, **options: pool.submit(function, *args, **options).result(
+            BUSY
+        )
 
 
 @pytest.fixture(scope="session")

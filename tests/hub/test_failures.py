@@ -4,13 +4,16 @@ import time
 
 import pytest
 from hub import standin
-from hub.client import dataset, model
+from hub.client import IMPATIENCE, PATIENCE, dataset, model
 from hub.conftest import Hub
 
 from clsviz.errors import ClsvizError, CorpusError, HubError, ModelError
 from clsviz.progress import Cancelled
 
 pytestmark = pytest.mark.slow
+
+PROMPT = 30
+"""Seconds of a failure on a busy machine: clients left to themselves try for minutes."""
 
 FILES = {"model": model(), "dataset": dataset(100) | {"README.md": b"Hello " * 100}}
 
@@ -49,10 +52,11 @@ def test_failures_are_one_sentence_in_time(
 ) -> None:
     hub.add(FILES[kind], kind=kind)
     hub.serving.fault(where, how)
+    patience = IMPATIENCE if how in ("stall", "stall midway", "cut", "500") else PATIENCE
     start = time.monotonic()
     with pytest.raises(HubError, match=reason) as failed:
-        fetch(hub, kind)
-    assert time.monotonic() - start < 5
+        fetch(hub, kind, patience=patience)
+    assert time.monotonic() - start < PROMPT
     assert "\n" not in str(failed.value)
     hub.serving.mend()
     fetch(hub, kind)
@@ -115,4 +119,4 @@ def test_dead_hub_leaves_what_is_on_this_machine(hub: Hub, dead: Hub, kind: str)
     start = time.monotonic()
     with pytest.raises(HubError, match="cannot be reached"):
         fetch(dead, kind, "{}-none")
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < PROMPT

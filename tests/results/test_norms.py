@@ -187,3 +187,12 @@ def test_norms_that_the_fast_precision_blurs_have_no_line(measured, experiment, 
     assert shares[1] is None
     assert shares[2] is not None
     assert "%, in 5 sentences measured both ways." in " ".join(result.caveats)
+
+
+def test_layers_whose_norms_are_nearly_constant_are_marked(measured, experiment, store) -> None:
+    cls = measured.norms.cls.copy()
+    spreads = np.random.RandomState(0).randn(len(cls), 1) * [5e-4, 2e-3]
+    cls[:, 1:3] = 5 * (1 + spreads)
+    flat = replace(measured, key="flat", norms=replace(measured.norms, cls=cls))
+    layers = fit(flat, experiment, store).layers
+    assert [layer["is_nearly_constant"] for layer in layers[:3]] == [None, True, False]

@@ -66,6 +66,14 @@ def test_among_equal_scores_a_right_text_has_the_mean_rank() -> None:
         assert rank == math.ceil(mean - 0.1)  # 4.5 and 2.75, by draws
 
 
+@pytest.mark.parametrize("n_levels", [1, 9, 90])
+def test_equal_scores_are_in_one_random_order_on_every_processor(n_levels: int) -> None:
+    scores = np.random.RandomState(1).randint(0, n_levels, 300)
+    order = np.random.RandomState(0).permutation(300)
+    expected = sorted(range(300), key=lambda place: (-scores[place], order[place]))[:10]
+    assert ranking.rank([[1]], scores[:, None]).tolist() == [expected]
+
+
 def bm25(query: list[str], text: list[str], texts: list[list[str]]) -> float:
     """The formula, a word at a time, with k1 1.2 and b 0.75."""
     mean = sum(map(len, texts)) / len(texts)

@@ -91,7 +91,7 @@ DAMAGES = {
 }
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_slice_is_measured_again(measurements: Measurements, damage: str) -> None:
     DAMAGES[damage](path_of(measurements, 20))

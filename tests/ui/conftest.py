@@ -17,7 +17,7 @@ from clsviz.sources.models import Weights
 from clsviz.ui import server
 
 APP = Path(__file__).parents[2] / "app.py"
-SECONDS = 60.0
+SECONDS = 240.0
 SMALL = {"sample_size": "40"}
 
 Visit = Callable[..., AppTest]

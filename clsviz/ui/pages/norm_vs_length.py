@@ -48,7 +48,10 @@ with picture:
 has_layers = any(entry["r_squared"] is not None for entry in layers)
 with strip:
     if has_layers or not result.is_complete:
-        st.caption("R² of the line after each layer; a click on a bar takes its layer")
+        pale = "; pale where norms are nearly constant" * any(
+            entry["is_nearly_constant"] for entry in layers
+        )
+        st.caption(f"R² of the line after each layer{pale}; a click on a bar takes its layer")
     if not result.is_complete:
         st.space(STRIP_HEIGHT)
     elif has_layers:
