@@ -196,10 +196,11 @@ async def get_unknown(request: Request) -> Response:
 
 
 def page_meant_by(path: str) -> str:
-    """The path of the page that a mistyped or an old path means, or ""."""
+    """The path of the page that a mistyped or an old path means; "", the first one's, of others."""
     name = path.partition("/")[0].partition(".")[0].lower().replace("-", "_")
-    [meant] = difflib.get_close_matches(name, [*PAGES, *OLD_PATHS], 1, ALIKE) or [""]
-    return OLD_PATHS.get(meant, meant)
+    [meant] = difflib.get_close_matches(name, [*PAGES, *OLD_PATHS], 1, ALIKE) or [FIRST_PAGE]
+    page = OLD_PATHS.get(meant, meant)
+    return page if page != FIRST_PAGE else ""
 
 
 async def get_picture(request: Request) -> Response:
@@ -251,7 +252,7 @@ ROUTES: Final = [
     Route("/packed/{name}", get_packed),
     Route("/pictures/{name}.png", get_picture),
     Route("/ready", get_ready),
-    *(Route(f"/{page}", get_page) for page in ("", *PAGES)),
+    *(Route(f"/{page}", get_page) for page in ("", *PAGES) if page != FIRST_PAGE),
     Route("/{path:unknown}", get_unknown),
 ]
 

@@ -82,6 +82,7 @@ def test_a_page_is_that_of_streamlit_with_our_scripts_and_what_links_show(
         ("where-length-lives", "where_length_lives"),
         ("pieces", "chunks"),
         ("pieces/x/y", "chunks"),
+        ("norm_vs_length", ""),
         ("length_and_search", ""),
         ("index.html", ""),
         ("a/b//", ""),
