@@ -7,28 +7,36 @@ import io
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
 import clsviz
 from clsviz import figures
-from clsviz.experiment import Experiment
 from clsviz.figures.image import DOTS, translate
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import measure
-from clsviz.sources.prepared import Measured, Prepared
 from clsviz.jobs.worker import IN_PROCESS
+from clsviz.questions import PAGES
 from clsviz.results import SHIPPED, anatomy
 from clsviz.results.norms import answer
 from clsviz.results.result import Result
 from clsviz.results.typed import Trace, trace, typed
+from clsviz.settings import Experiment
 from clsviz.sources import models, sampling
+from clsviz.sources.prepared import Measured, Prepared
 from clsviz.store.measurements import Measurements
 from clsviz.store.results import Results
 
 PICTURES = Path(str(clsviz.__file__)).parent / "ui" / "pictures"
 
 WIDTH, HEIGHT, COLOURS = 1200, 630, 64
+
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "probe": {"random_weights": True},
+    "compare": {"models": ["minilm", f"{models.UNTRAINED}minilm"]},
+}
+"""Settings of a page that a visitor chooses, in what it shows at first."""
 
 
 def main() -> None:
@@ -47,14 +55,12 @@ def main() -> None:
 
 def answers_in(store: Path) -> dict[str, Result]:
     """The answer of every page with its default settings, by an empty store."""
-    return {
-        "norm_vs_length": clsviz.measure(store=store),
-        "where_length_lives": clsviz.probe(random_weights=True, store=store),
-        "search": clsviz.search_test(store=store),
-        "chunks": clsviz.chunk_test(store=store),
-        "compare": clsviz.compare(["minilm", f"{models.UNTRAINED}minilm"], store=store),
-        **of_example(store),
+    answers = {
+        path: getattr(clsviz, question.function)(**EXAMPLES.get(question.command, {}), store=store)
+        for path, question in PAGES.items()
+        if question.function
     }
+    return answers | of_example(store)
 
 
 def of_example(store: Path) -> dict[str, Result]:

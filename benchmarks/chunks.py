@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from clsviz.analyses.chunks import Index, contain
-from clsviz.experiment import Experiment
+from clsviz.settings import Experiment
 from clsviz.sources import chunks
 from clsviz.statistics.containment import position_effect
 

@@ -50,7 +50,7 @@ def make_files(n_rows: int, is_sorted: bool) -> tuple[dict[str, bytes], float]:
 
 def mean_length(name: str, seed: int) -> float:
     """The mean length of a sample."""
-    from clsviz.experiment import Experiment
+    from clsviz.settings import Experiment
     from clsviz.sources import hub_datasets
 
     experiment = Experiment(corpus=name, sample_size=N_SENTENCES, seed=seed)

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from clsviz.analyses.search import Indexed, rank_all
-from clsviz.experiment import Experiment
 from clsviz.results.search import answer, verdict_of
+from clsviz.settings import Experiment
 from clsviz.sources.searches import find
 
 N_TEXTS, WIDTH, N_WORDS = 300, 64, 2000

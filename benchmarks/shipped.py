@@ -9,12 +9,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from clsviz.api import chunk_test, compare, measure, probe, search_test
-from clsviz.experiment import Experiment
 from clsviz.jobs.jobs import Job
 from clsviz.jobs.worker import InProcess
 from clsviz.results import SHIPPED
 from clsviz.results.anatomy import EXAMPLE
 from clsviz.results.typed import Trace, trace
+from clsviz.settings import Experiment
 from clsviz.sources import models
 from clsviz.store.measurements import Measurements
 from clsviz.store.results import Results

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 try:
     from clsviz.api import chunk_test, compare, measure, probe, report, search_test
     from clsviz.errors import ClsvizError
-    from clsviz.experiment import Experiment
     from clsviz.results.result import Result
+    from clsviz.settings import Experiment
 except KeyboardInterrupt:
     if Path(sys.argv[0]).stem not in ("-m", "clsviz"):  # a program that imports us
         raise

@@ -20,6 +20,7 @@ from clsviz.jobs.measure import draw
 from clsviz.jobs.worker import IN_PROCESS, Runner
 from clsviz.jobs.workspace import Workspace
 from clsviz.progress import Calls, Progress, silent
+from clsviz.questions import COMMANDS, PAGES
 from clsviz.report import page
 from clsviz.results import anatomy as anatomy_words
 from clsviz.results import chunks as chunk_words
@@ -28,9 +29,9 @@ from clsviz.results import norms as norm_words
 from clsviz.results import probes as probe_words
 from clsviz.results import provenance
 from clsviz.results import search as search_words
-from clsviz.results.compare import SEARCH_CORPUS, SEARCH_POOLING
 from clsviz.results.result import Result
 from clsviz.settings import (
+    DEFAULTS,
     ChunkTestSettings,
     Experiment,
     Pooling,
@@ -81,7 +82,7 @@ def measure(
         if ray is not None:
             raise SettingError("Own vectors are not measured on Ray.", "Leave ray out.")
         path = Path(vectors).expanduser()
-        refuse("measure", experiment, SearchSettings(vectors=path, query_vectors=path))
+        refuse("measure", experiment, has_own_vectors=True)
         fit = measuring.norms_of_own(path, experiment, workspace.results)
         return norm_words.result_of_own(fit, experiment, path)
     refuse("measure", experiment)
@@ -155,8 +156,7 @@ def search_test(
     Returns recall, nDCG and exposure by fifths of the texts' lengths, an advised fix, and a table
     with a row for each search. Raises ClsvizError, also where there are under 30 searches.
     """
-    defaults: Settings = {"sample_size": "all", "pooling": "mean"}
-    experiment, texts = _experiment(model, corpus, {**defaults, **settings})
+    experiment, texts = _experiment(model, corpus, settings, "search-test")
     files = {"searches": searches, "vectors": vectors, "query_vectors": query_vectors}
     search = SearchSettings(
         task=task,
@@ -202,8 +202,7 @@ def chunk_test(
     table with a row for each way to search and each length. Raises ClsvizError, also where under
     100 sentences can search.
     """
-    defaults: Settings = {"sample_size": comparing.DEFAULT_SENTENCES, "pooling": "mean"}
-    experiment, texts = _experiment(model, corpus, {**defaults, **settings})
+    experiment, texts = _experiment(model, corpus, settings, "chunk-test")
     judged = None if searches is None else Path(searches).expanduser()
     cut = ChunkTestSettings(titles, judged, similarity, chunk_tokens, max_lost)
     refuse("chunk-test", experiment, cut)
@@ -216,8 +215,8 @@ def compare(
     corpus: Any = "python-docs",
     *,
     corpora: Sequence[str] = (),
-    search_corpus: str = SEARCH_CORPUS,
-    search_pooling: Pooling = SEARCH_POOLING,
+    search_corpus: str = DEFAULTS["search_corpus"],
+    search_pooling: Pooling = DEFAULTS["search_pooling"],
     chunks: bool = False,
     store: Store = None,
     progress: Shows = silent,
@@ -250,8 +249,8 @@ def report(
     corpus: Any = "python-docs",
     *,
     others: Sequence[str] = (),
-    search_corpus: str = SEARCH_CORPUS,
-    search_pooling: Pooling = SEARCH_POOLING,
+    search_corpus: str = DEFAULTS["search_corpus"],
+    search_pooling: Pooling = DEFAULTS["search_pooling"],
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
@@ -275,25 +274,25 @@ def report(
     del view["model"]
     search = comparing.search_of(experiment, search_corpus, search_pooling)
     searched: dict[str, Any] = {"search_corpus": search_corpus, "search_pooling": search_pooling}
-    norm = {**view, "probe_size": Experiment.probe_size}
-    questions: dict[str, Callable[[], Result]] = {
-        "Norm vs length": partial(measure, model, **norm),
-        "Where length lives": partial(probe, model, **view),
+    norm = {**view, "probe_size": DEFAULTS["probe_size"]}
+    asked: dict[str, Callable[[], Result]] = {
+        "norm_vs_length": partial(measure, model, **norm),
+        "where_length_lives": partial(probe, model, **view),
     }
     if search is not None:
-        questions["Does length bend my search?"] = partial(search_test, **asdict(search), **options)
-        cut = {**asdict(search), "sample_size": comparing.DEFAULT_SENTENCES, **options}
-        questions[chunk_words.QUESTION] = partial(chunk_test, **cut)
+        asked["search"] = partial(search_test, **asdict(search), **options)
+        cut = {**asdict(search), "sample_size": COMMANDS["chunk-test"].defaults["sample_size"]}
+        asked["chunks"] = partial(chunk_test, **cut, **options)
     if others:
-        questions["Compare models"] = partial(compare, [model, *others], **view, **searched)
+        asked["compare"] = partial(compare, [model, *others], **view, **searched)
     inside = {name: getattr(experiment, name) for name in ("model", "seed", "precision")}
-    questions["Inside the model"] = partial(anatomy, **inside, **options)
+    asked["model"] = partial(anatomy, **inside, **options)
     answers: list[Result | tuple[str, ClsvizError]] = []
-    for question, answer in questions.items():
+    for path, answer in asked.items():
         try:
             answers.append(answer())
         except ClsvizError as error:
-            answers.append((question, error))
+            answers.append((PAGES[path].question, error))
     drawn = f"{len(sample):,} sentences, seed {experiment.seed}"
     about = provenance.method(weights, sample.corpus, drawn)
     return page(f"{weights.label} on {sample.corpus.label}", answers, about)
@@ -346,14 +345,18 @@ def _progress(shows: Shows) -> Progress:
     return shows if isinstance(shows, Progress) else Calls(shows)
 
 
-def _experiment(model: str, corpus: Any, settings: Settings) -> tuple[Experiment, Any]:
-    """The settings of a call, and the sentences that take the place of a corpus, or None."""
+def _experiment(
+    model: str, corpus: Any, settings: Settings, question: str = "measure"
+) -> tuple[Experiment, Any]:
+    """The settings of a call, and the sentences that take the place of a corpus, or None.
+
+    question: whose defaults hold.
+    """
     if corpus is None:
         raise CorpusError("The corpus is None.", "Give its name, or a list of sentences.")
     is_name = isinstance(corpus, str | Path)
-    sample_size = settings.get("sample_size")
-    if sample_size is None:
-        sample_size = Experiment.sample_size if is_name else "all"
-    chosen: dict[str, Any] = {**settings, "sample_size": sample_size}
-    experiment = Experiment(model, str(corpus) if is_name else "memory", **chosen)
-    return experiment, None if is_name else corpus
+    chosen: dict[str, Any] = {**COMMANDS[question].defaults, **settings}
+    if chosen.get("sample_size") is None:
+        chosen["sample_size"] = DEFAULTS["sample_size"] if is_name else "all"
+    chosen |= {"model": model, "corpus": str(corpus) if is_name else "memory"}
+    return Experiment(**chosen), None if is_name else corpus

@@ -12,110 +12,26 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NoReturn
 from urllib.parse import parse_qsl, urlsplit
 
-from clsviz import api
+from clsviz import api, questions
 from clsviz.errors import ClsvizError, SettingError, printable, quote
-from clsviz.experiment import Experiment
 from clsviz.files import replacing
 from clsviz.progress import silent
 from clsviz.results.result import PICTURES, WRITERS, Result, check_ending
+from clsviz.settings import OF_EXPERIMENT, SETTINGS, STANDS_FOR, Experiment, Setting, settings_of
 
 CHECKOUT, INSTALLED = Path(__file__).parents[1], Path(__file__).with_name("dashboard")
 
 APP: Final = (INSTALLED if INSTALLED.exists() else CHECKOUT) / "app.py"
 
 COMMANDS: Final[dict[str, Callable[..., Result | str]]] = {
-    "measure": api.measure,
-    "probe": api.probe,
-    "search-test": api.search_test,
-    "chunk-test": api.chunk_test,
-    "compare": api.compare,
-    "report": api.report,
+    name: getattr(api, question.function) for name, question in questions.COMMANDS.items()
 }
-
-DEFAULTS: Final[dict[str, dict[str, str]]] = {
-    "search-test": {"corpus": "python-api", "pooling": "mean", "sample_size": "all"},
-    "chunk-test": {"corpus": "python-api", "pooling": "mean", "sample_size": "2400"},
-}
-"""Settings of a command whose defaults are others than those of `Experiment`."""
-
-LINK_OF_SEARCH: Final = {
-    "model": "model",
-    "seed": "seed",
-    "search_corpus": "corpus",
-    "search_pooling": "pooling",
-    "search_column": "column",
-    "search_encoding": "encoding",
-}
-
-LINKED: Final = {
-    "search-test": LINK_OF_SEARCH,
-    "chunk-test": LINK_OF_SEARCH,
-    "measure": {
-        field.name: field.name for field in fields(Experiment) if field.name != "probe_size"
-    },
-}
-"""Settings that a command takes from a link, by their names there; others take all."""
-
-
-def names(text: str) -> list[str]:
-    """Names with commas between."""
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-VECTORS: Final = (Path, "own vectors of texts, in the place of model and corpus")
-
-SEARCHES: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
-    "titles": (str, "the column that searches"),
-    "searches": (Path, "a file of query and ids, or of query and text"),
-    "similarity": (str, "cosine, or dot for the dot product; by default cosine"),
-}
-
-SEARCH: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
-    "search_corpus": (str, "what all models search, “” for nothing; by default python-api"),
-    "search_pooling": (str, "the vector that searches; by default mean"),
-}
-
-LINKED_FLAGS: Final = {
-    "search-test": {"similarity": "similarity", "search_titles": "titles"},
-    "chunk-test": {"similarity": "similarity", "search_titles": "titles"},
-    "compare": {name: name for name in (*SEARCH, "chunks")},
-    "report": {name: name for name in SEARCH},
-}
-"""Flags besides the settings that a command takes from a link; `others` comes several times."""
-
-FLAGS: Final[dict[str, dict[str, tuple[Callable[[str], Any], str]]]] = {
-    "measure": {
-        "vectors": VECTORS,
-        "ray": (str, "address of a Ray cluster that measures; local: one on this machine"),
-    },
-    "probe": {"random_weights": (bool, "compare with random weights, of three seeds")},
-    "search-test": {
-        "task": (str, "titles, halves or cloze; by default what suits the corpus"),
-        **SEARCHES,
-        "vectors": VECTORS,
-        "query_vectors": (Path, "own vectors of queries, with the ids of the right texts"),
-        "max_exposure": (float, "status 1 if a fifth takes surely over so many times its share"),
-        "length_power": (float, "of tokens, by which scores are multiplied as another fix to try"),
-    },
-    "chunk-test": {
-        **SEARCHES,
-        "chunk_tokens": (int, "tokens of the chunks of your pipeline"),
-        "max_lost": (float, "status 1 if these surely lose over so many of their sentences"),
-    },
-    "compare": {
-        "models": (names, "two to six, with commas between"),
-        **SEARCH,
-        "chunks": (bool, "also cut the texts that are searched into chunks"),
-    },
-    "report": {"others": (names, "models to compare with, with commas between"), **SEARCH},
-}
-"""Flags of a command besides the settings: their types, and what they mean."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -166,29 +82,37 @@ def _run(name: str, options: dict[str, Any]) -> int:
 
 def _keywords(name: str, options: dict[str, Any]) -> dict[str, Any]:
     """The keywords of a call: those of flags, which come first, and of a link."""
-    is_linked = "query" in options
-    pairs = _pairs(options.pop("query", ""))
-    every = {field.name: field.name for field in fields(Experiment)}
-    settings = LINKED.get(name, every)
-    linked = {settings[key]: text for key, text in pairs if key in settings}
-    own = LINKED_FLAGS.get(name, {})
-    flags: dict[str, Any] = {own[key]: text for key, text in pairs if key in own}
-    if (chunks := flags.get("chunks")) is not None:
-        if chunks not in ("true", "false"):
-            raise SettingError(f"chunks is {quote(chunks)}.", "Choose true or false.")
-        flags["chunks"] = chunks == "true"
-    others = [one for key, text in pairs if key == "others" for one in names(text)]
-    if is_linked and not (linked or flags or others):
+    question, is_linked = questions.COMMANDS[name], "query" in options
+    pairs = [
+        pair
+        for pair in _pairs(options.pop("query", ""))
+        if pair[0] in (*question.settings, "others")
+    ]
+    if is_linked and not pairs:
         raise SettingError("The link of --query has no settings.", "Copy the whole address.")
-    chosen = {key: options.pop(key) for key in every if key in options}
-    experiment = Experiment.parse({**DEFAULTS.get(name, {}), **linked, **chosen})
-    keywords = {**asdict(experiment), **flags, **options}
+    others = [one for key, text in pairs if key == "others" for one in names(text)]
+    texts = {key: str(value) for key, value in question.defaults.items()}
+    keywords: dict[str, Any] = {}
+    for key, text in pairs:
+        row = SETTINGS[key]
+        if row.keyword(name) in OF_EXPERIMENT:
+            texts[row.keyword(name)] = text
+        elif key != "others":
+            keywords[row.keyword(name)] = value = row.parse(text)
+            row.check(value)
+    texts |= {key: options.pop(key) for key in OF_EXPERIMENT if key in options}
+    keywords = {**asdict(Experiment.parse(texts)), **keywords, **options}
     if name == "report":
         keywords.setdefault("others", others)
     if name == "compare":
         keywords.setdefault("models", [keywords["model"], *others])
         del keywords["model"]
     return keywords
+
+
+def names(text: str) -> list[str]:
+    """Names with commas between."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _pairs(link: str) -> list[tuple[str, str]]:
@@ -243,17 +167,13 @@ def _parser() -> argparse.ArgumentParser:
     for name, function in COMMANDS.items():
         summary = (function.__doc__ or "").partition("\n")[0]
         command = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
-        for field in fields(Experiment):
-            default = DEFAULTS.get(name, {}).get(field.name, field.default)
-            likeliest: dict[Any, str] = {None: "last", "": "the likeliest"}
-            meaning = f"by default {likeliest.get(default, default)}"
-            if (name, field.name) == ("compare", "corpus"):
-                several = {"action": "append", "dest": "corpora"}
-                _add(command, "corpus", str, f"{meaning}; several times for several", **several)
-            elif (name, field.name) != ("compare", "model"):
-                _add(command, field.name, str, meaning)
-        for flag, (kind, meaning) in FLAGS.get(name, {}).items():
-            _add(command, flag, kind, meaning)
+        rows = settings_of(name)
+        for keyword, row in rows.items():
+            if keyword not in STANDS_FOR.values() or name != "compare":
+                default = questions.COMMANDS[name].defaults.get(keyword, row.default)
+                _add_setting(command, keyword, row, default)
+        for unheeded in set(OF_EXPERIMENT) - set(rows):  # it is refused, with a reason
+            _add(command, unheeded, str, argparse.SUPPRESS)
         _add(command, "query", str, "the address of a page, whose settings are taken")
         _add(command, "store", Path, "the folder of what is measured")
         is_report = name == "report"
@@ -265,6 +185,24 @@ def _parser() -> argparse.ArgumentParser:
             _add(command, "json", bool, "print the answer as JSON")
             _add(command, "plot", Path, " or ".join(PICTURES))
     return parser
+
+
+def _add_setting(
+    command: argparse.ArgumentParser, keyword: str, row: Setting, default: Any
+) -> None:
+    """Add the flag of a setting; those of an experiment are read together, with a link's."""
+    parts = [f"{row.label}." * bool(row.label), row.help]
+    parts.append(f"One of {', '.join(row.values)}." * bool(row.values))
+    if row.ends:
+        parts.append("From {:,} to {:,}.".format(*row.ends))
+    text = row.write(default)
+    parts.append(f"By default {text}." * (text not in ("", "None", "()", "false")))
+    help_text = " ".join(filter(None, parts))
+    if keyword == "corpora":
+        _add(command, "corpus", str, help_text, action="append", dest=keyword)
+    else:
+        kind = str if keyword in OF_EXPERIMENT else names if row.kind is list else row.kind
+        _add(command, keyword, kind, help_text)
 
 
 def _add(

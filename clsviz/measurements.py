@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.errors import SettingError
-from clsviz.experiment import Pooling
+from clsviz.settings import Pooling
 
 SCHEMA: Final = "3"
 """Changes when measured arrays do: older ones, and numbers of them, are computed again."""

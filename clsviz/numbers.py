@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from clsviz.experiment import CHOICES
+from clsviz.settings import SETTINGS
 
 DASH = "–"
 """An undefined number."""
@@ -93,7 +93,7 @@ FORMS: Final[dict[str, Callable[[float], str]]] = {
     "points": points,
     "times": times,
     "count": count,
-    **{unit: functools.partial(length, unit=unit) for unit in CHOICES["unit"]},
+    **{unit: functools.partial(length, unit=unit) for unit in SETTINGS["unit"].values},
 }
 """Ways to write the value of a fact."""
 

@@ -76,6 +76,7 @@ class Calls(Progress):
         self._last = (0, 0, "")
 
     def __call__(self, done: int, total: int, unit: str) -> None:
+        """Call it, unless nothing is new."""
         if (done, total, unit) != self._last:
             self._last = done, total, unit
             self._function(done, total, unit)

@@ -1,5 +1,6 @@
 """Routes next to Streamlit's own, and what stands in front of all of them."""
 
+import difflib
 import functools
 import gzip
 import hashlib
@@ -10,39 +11,25 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
-from typing import Final, NamedTuple
+from typing import Final
 
 import cachetools
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    RedirectResponse,
+    Response,
+)
 from starlette.routing import Route
 
 from clsviz import limits
 from clsviz.guard import FULL, Guard, is_full
-
-
-class Page(NamedTuple):
-    """title: in the menu. icon: by Material's name. next: the question that it leads to."""
-
-    title: str
-    icon: str
-    next: str = ""
-
-
-PAGES: Final = {
-    "norm_vs_length": Page("Norm vs length", "scatter_plot", "Then where is it?"),
-    "where_length_lives": Page("Where length lives", "layers", "Does it matter?"),
-    "search": Page("Does length bend my search?", "search", "How long may a text be?"),
-    "chunks": Page("How long may a chunk be?", "content_cut", "Is another model better?"),
-    "compare": Page("Compare models", "compare_arrows", "And your sentence?"),
-    "sentence": Page("Try a sentence", "edit", "How does it do that?"),
-    "model": Page("Inside the model", "schema"),
-}
-"""The pages by path, in the order in which they lead to each other; the first is also at /."""
-
-FIRST_PAGE: Final = next(iter(PAGES))
+from clsviz.questions import FIRST_PAGE, PAGES
 
 IMPORTS: Final = (
     "clsviz.results.norms",
@@ -77,6 +64,11 @@ FIRST_STYLE: Final = """
 body:has(.stAlert, [role=dialog], [role=progressbar]) #first-words { display: none; }
 """
 """The words of a page until its first chart; they leave where the page says something else."""
+
+OLD_PATHS: Final = {page.old_path: path for path, page in PAGES.items() if page.old_path}
+
+ALIKE: Final = 0.8
+"""Share of letters in common from which a mistyped path means a page."""
 
 UNKNOWN: Final = {"Cache-Control": "no-store"}
 FOR_EVER: Final = {
@@ -173,6 +165,44 @@ async def get_page(request: Request) -> Response:
     return HTMLResponse(page, headers={"Cache-Control": "no-cache"})
 
 
+class UnknownPath(Convertor[str]):
+    """Every path that Streamlit does not answer by itself: neither its own, nor that of a file."""
+
+    regex = (
+        r"(?!(media|component|static|app|auth|oauth2callback)(/|$))"
+        r"(?!.*_stcore)(?!.*\.(?!html?$)\w+$)[^/].*"
+    )
+
+    def convert(self, value: str) -> str:
+        """The path as it is."""
+        return value
+
+    def to_string(self, value: str) -> str:
+        """The path as it is."""
+        return value
+
+
+register_url_convertor("unknown", UnknownPath())
+
+
+async def get_unknown(request: Request) -> Response:
+    """Lead to the page that a path means, or to the first one: Streamlit's own has no charts there.
+
+    The address is relative: a proxy in front may stand at a path of its own.
+    """
+    path = request.path_params["path"]
+    page = "../" * path.count("/") + page_meant_by(path) or "./"
+    return RedirectResponse(f"{page}?{request.url.query}".removesuffix("?"))
+
+
+def page_meant_by(path: str) -> str:
+    """The path of the page that a mistyped or an old path means; "", the first one's, of others."""
+    name = path.partition("/")[0].partition(".")[0].lower().replace("-", "_")
+    [meant] = difflib.get_close_matches(name, [*PAGES, *OLD_PATHS], 1, ALIKE) or [FIRST_PAGE]
+    page = OLD_PATHS.get(meant, meant)
+    return page if page != FIRST_PAGE else ""
+
+
 async def get_picture(request: Request) -> Response:
     """Answer with the picture of a page, for links."""
     name = request.path_params["name"]
@@ -222,7 +252,8 @@ ROUTES: Final = [
     Route("/packed/{name}", get_packed),
     Route("/pictures/{name}.png", get_picture),
     Route("/ready", get_ready),
-    *(Route(f"/{page}", get_page) for page in ("", *PAGES)),
+    *(Route(f"/{page}", get_page) for page in ("", *PAGES) if page != FIRST_PAGE),
+    Route("/{path:unknown}", get_unknown),
 ]
 
 

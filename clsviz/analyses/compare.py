@@ -17,6 +17,7 @@ from clsviz.jobs.measure import draw, measure, stored
 from clsviz.jobs.workspace import Workspace
 from clsviz.numbers import lowered
 from clsviz.progress import Progress
+from clsviz.questions import DEFAULT_CHUNKED
 from clsviz.settings import Experiment, Pooling
 from clsviz.sources import models
 from clsviz.sources.chunks import Chunks
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 VERSION: Final = 2  # changes when a number is computed in another way
-
-DEFAULT_SENTENCES: Final = 2400
-"""Sentences that are cut into chunks."""
 
 SEARCH: Final = (
     *("recall_at_10", "recall_at_10_low", "recall_at_10_high", "ndcg_at_10"),
@@ -153,7 +151,7 @@ def compare(
         weights = [models.find(name, experiments[0].seed, progress) for name in names]
     samples = [draw(view, workspace, progress, texts) for view in experiments]
     with progress.at("fetch"):
-        cutting = replace(search, sample_size=DEFAULT_SENTENCES) if search and has_chunks else None
+        cutting = replace(search, sample_size=DEFAULT_CHUNKED) if search and has_chunks else None
         searches = _find(find_searches, search, workspace, progress)
         chunks = _find(find_chunks, cutting, workspace, progress)
     made = [

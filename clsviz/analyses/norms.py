@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from clsviz.analyses import own_vectors
 from clsviz.analyses.select import kind_of, layer_of, norms_of, select, used_of
 from clsviz.errors import Undefined
-from clsviz.experiment import Experiment
 from clsviz.jobs import ray
 from clsviz.jobs.measure import measure, prepare
 from clsviz.jobs.workspace import Workspace
 from clsviz.measurements import Norms
 from clsviz.numbers import number
 from clsviz.progress import Progress
+from clsviz.settings import Experiment
 from clsviz.sources.models import Weights
 from clsviz.sources.prepared import Measured
 from clsviz.sources.sampling import sample_of

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from clsviz.errors import CorpusError, quote
-from clsviz.experiment import Experiment
+from clsviz.settings import Experiment
 from clsviz.sources import corpora, searches, text_files
 from clsviz.sources.corpora import Corpus
 from clsviz.sources.searches import Searches, fold, id_of

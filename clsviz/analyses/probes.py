@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from clsviz.analyses.norms import is_nearly_constant, line_of
 from clsviz.analyses.select import check_vector, layer_of, norms_of, select, used_of
 from clsviz.errors import Undefined
-from clsviz.experiment import Experiment
 from clsviz.jobs.measure import measure, prepare, stored
 from clsviz.jobs.workspace import Workspace
 from clsviz.measurements import Vectors
 from clsviz.progress import Progress
+from clsviz.settings import Experiment
 from clsviz.sources import models
 from clsviz.sources.models import UNTRAINED
 from clsviz.sources.prepared import Measured, Prepared

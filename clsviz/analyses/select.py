@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.errors import SettingError
-from clsviz.experiment import Experiment, Unit
 from clsviz.measurements import Kind, Means, Norms
+from clsviz.settings import Experiment, Unit
 from clsviz.sources.near_duplicates import near_duplicates
 from clsviz.sources.prepared import Measured
 from clsviz.sources.sampling import Sample

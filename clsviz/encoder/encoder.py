@@ -16,8 +16,8 @@ from clsviz.encoder.forward import has_bfloat16
 from clsviz.encoder.load import load as load_model
 from clsviz.encoder.passes import Forward, choose, is_out_of_memory, reduce
 from clsviz.errors import ModelError, SettingError
-from clsviz.experiment import Pooling, Precision
 from clsviz.measurements import Arrays, Kind, Last, Vectors
+from clsviz.settings import Pooling, Precision
 from clsviz.sources.models import Weights, find
 
 TOKENS = {"cpu": 2048, "cuda": 131_072}

@@ -11,7 +11,7 @@ import transformers
 from clsviz.encoder.pipeline import Pipeline
 from clsviz.encoder.tokens import Tokenizer
 from clsviz.errors import ClsvizError, ModelError, quote
-from clsviz.experiment import RANGES
+from clsviz.settings import SETTINGS
 from clsviz.sources.models import ANOTHER, Weights
 
 MEMORY = 1.5
@@ -36,7 +36,8 @@ def load(weights: Weights, pipeline: Pipeline) -> tuple[Tokenizer, Any]:
     try:
         _check_code(weights)
         config = transformers.AutoConfig.from_pretrained(weights.folder, **FILES, **OWN_CODE)
-        if (n_layers := getattr(config, "num_hidden_layers", 0)) > RANGES["layer"][1]:
+        n_layers, ends = getattr(config, "num_hidden_layers", 0), SETTINGS["layer"].ends
+        if ends and n_layers > ends[1]:
             reason = f"{weights.label} has {n_layers:,} layers by its configuration."
             raise ModelError(reason, ANOTHER)  # building them would take hours
         with torch.device("meta"):

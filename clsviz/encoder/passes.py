@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from clsviz.encoder.forward import LAYOUTS, OwnPass, swap_linears
 from clsviz.encoder.tokens import Frame, Tokenizer
 from clsviz.errors import ModelError, SettingError, quote
-from clsviz.experiment import Precision
 from clsviz.measurements import Kind
+from clsviz.settings import Precision
 from clsviz.sources.models import ANOTHER
 
 LENGTHS = (40, 17, 17, 9, 9, 3, 1, 1)

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from clsviz.errors import CorpusError
-from clsviz.experiment import Experiment
 from clsviz.jobs.workspace import Workspace
 from clsviz.measurements import FORMS, Arrays, Kind, Last, Means
 from clsviz.progress import Progress
+from clsviz.settings import Experiment
 from clsviz.sources import corpora, models, sampling
 from clsviz.sources.models import Weights
 from clsviz.sources.prepared import Measured, Prepared

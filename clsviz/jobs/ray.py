@@ -13,11 +13,11 @@ import pyarrow as pa
 from safetensors.numpy import load, save
 
 from clsviz.errors import ModelError, SettingError, quote
-from clsviz.experiment import Experiment, Precision
 from clsviz.jobs.measure import key_of
 from clsviz.jobs.worker import IN_PROCESS
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
+from clsviz.settings import Experiment, Precision
 from clsviz.sources import models
 from clsviz.sources.models import Weights
 from clsviz.sources.prepared import Prepared

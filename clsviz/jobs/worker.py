@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import ModelError, NotMeasured
-from clsviz.experiment import Precision
 from clsviz.measurements import Arrays, Kind
+from clsviz.settings import Precision
 from clsviz.sources.models import Weights
 
 if TYPE_CHECKING:

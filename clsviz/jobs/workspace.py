@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Self
 
 from clsviz import limits
-from clsviz.experiment import Precision
 from clsviz.jobs.worker import IN_PROCESS, Runner
+from clsviz.settings import Precision
 from clsviz.sources.models import Weights, count_weights
 from clsviz.store import SHIPPED, default_store
 from clsviz.store.measurements import Measurements

@@ -67,7 +67,7 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
             "corpus_fingerprint": cut.texts.fingerprint,
             "seconds": round(measured.seconds, 3),
         },
-        command=provenance.search_command("chunk-test", experiment, settings),
+        command=provenance.command("chunk-test", experiment, asdict(settings)),
         weights=weights,
         corpus=cut.texts,
         n_drawn=len(cut.owners[0]),

@@ -1,10 +1,9 @@
 """Compare models: search, probe and norm of several models on the same sentences."""
 
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +15,7 @@ from clsviz.results import provenance
 from clsviz.results.chunks import EASY
 from clsviz.results.result import Fact, Result, first
 from clsviz.results.wording import POOLINGS, left_out, origin, remedy_of
-from clsviz.settings import Experiment, Pooling
+from clsviz.settings import DEFAULTS
 from clsviz.sources.chunks import Chunks
 from clsviz.sources.searches import Searches
 from clsviz.statistics.intervals import Contrast
@@ -25,10 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 QUESTION: Final = "Which model does what?"
-
-SEARCH_CORPUS: Final = "python-api"
-SEARCH_POOLING: Final[Pooling] = "mean"
-"""Of the search, where no other is chosen."""
 
 EQUAL: Final = 0.05  # recall that surely differs by less is about equal
 
@@ -274,16 +269,12 @@ def _caveats(numbers: CompareNumbers, table: "pd.DataFrame") -> tuple[str, ...]:
 def _command(comparisons: Sequence[CompareNumbers]) -> str:
     """The command that repeats a comparison; none does for sentences in memory."""
     inputs = comparisons[0].inputs
-    corpora = [numbers.inputs.experiment.corpus for numbers in comparisons]
-    if "memory" in corpora:
-        return ""
-    view = replace(inputs.experiment, model=Experiment.model, corpus=Experiment.corpus)
-    flags = {"models": ",".join(one.weights.name for one in inputs.prepared)}
-    search_corpus = inputs.search.corpus if inputs.search else ""
-    if search_corpus != SEARCH_CORPUS:
-        flags["search_corpus"] = search_corpus
-    if inputs.search and inputs.search.pooling != SEARCH_POOLING:
-        flags["search_pooling"] = inputs.search.pooling
-    several = "".join(f" --corpus {shlex.quote(corpus)}" for corpus in corpora)
-    several += " --chunks" * bool(inputs.chunks)
-    return provenance.command("compare", view, flags) + several
+    view, search = inputs.experiment, inputs.search
+    settings: dict[str, Any] = {
+        "models": [one.weights.name for one in inputs.prepared],
+        "corpora": [numbers.inputs.experiment.corpus for numbers in comparisons],
+        "search_corpus": search.corpus if search else "",
+        "search_pooling": search.pooling if search else DEFAULTS["search_pooling"],
+        "chunks": bool(inputs.chunks),
+    }
+    return provenance.command("compare", view, settings)

@@ -9,11 +9,11 @@ import numpy as np
 from clsviz.analyses.norms import MOST, NormFit, fast_error, is_nearly_constant
 from clsviz.encoder import pipeline
 from clsviz.errors import Constant, quote
-from clsviz.experiment import Experiment
 from clsviz.numbers import counted, lowered, number, percent, rounded
 from clsviz.results import provenance
 from clsviz.results.result import Fact, Result, first
 from clsviz.results.wording import POOLINGS, left_out, origin, remedy_of
+from clsviz.settings import Experiment
 from clsviz.statistics import lengths as by_length
 from clsviz.statistics.curve import Curve
 from clsviz.statistics.lengths import Spread

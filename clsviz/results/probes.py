@@ -15,11 +15,11 @@ from clsviz.analyses.probes import (
     name_of,
 )
 from clsviz.encoder import pipeline
-from clsviz.experiment import Experiment
 from clsviz.numbers import counted, folded, length, lowered, percent
 from clsviz.results import provenance
 from clsviz.results.result import Fact, Result, first
 from clsviz.results.wording import left_out, origin, remedy_of
+from clsviz.settings import Experiment
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +64,7 @@ def result(numbers: ProbeNumbers, experiment: Experiment) -> Result:
             "n_measured": scores.n,
             "seconds": round(numbers.seconds, 3),
         },
-        command=provenance.command("probe", experiment) + " --random-weights" * bool(random),
+        command=provenance.command("probe", experiment, {"random_weights": bool(random)}),
         weights=prepared.weights,
         corpus=prepared.sample.corpus,
         n_drawn=scores.n,

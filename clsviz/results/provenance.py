@@ -2,13 +2,14 @@
 
 import platform
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Mapping
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from clsviz.experiment import Experiment
+from clsviz import questions
+from clsviz.settings import OWN, SETTINGS, STANDS_FOR, Experiment, settings_of
 from clsviz.sources.corpora import Corpus
 from clsviz.sources.models import Weights
 from clsviz.sources.prepared import Measured, Prepared
@@ -43,33 +44,36 @@ def source(prepared: Prepared | Measured, experiment: Experiment) -> dict[str, A
     }
 
 
-def command(question: str, experiment: Experiment, flags: Mapping[str, str] | None = None) -> str:
-    """The command of the terminal that gives the same result.
+def command(
+    question: str, experiment: Experiment, settings: Mapping[str, Any] = questions.NO_DEFAULTS
+) -> str:
+    """The command of the terminal that gives the same result; "" for texts in memory.
 
-    question: a command such as measure. flags: those besides the settings.
+    question: a command such as measure. settings: those besides the experiment's. Defaults are left
+    out, but those that another question does not have.
     """
-    settings = {**experiment.to_query(), **(flags or {})}
-    words = [f"--{name.replace('_', '-')} {shlex.quote(text)}" for name, text in settings.items()]
+    corpora = settings.get("corpora") or [experiment.corpus]
+    if "memory" in corpora:
+        return ""
+    rows, always = settings_of(question), questions.COMMANDS[question].defaults
+    texts = experiment.to_query()
+    texts |= {name: rows[name].write(getattr(experiment, name)) for name in always}
+    if settings.get("vectors"):
+        texts = {name: text for name, text in texts.items() if OWN in SETTINGS[name].questions}
+    replaced = [one for several, one in STANDS_FOR.items() if several in settings]
+    words = [_flag(name, text) for name, text in texts.items() if name not in replaced]
+    for name, value in settings.items():
+        if name == "corpora":
+            words += [_flag("corpus", corpus) for corpus in value]
+        elif value is True:
+            words.append(f"--{name.replace('_', '-')}")
+        elif value != rows[name].default:
+            words.append(_flag(name, ",".join(value) if isinstance(value, list) else str(value)))
     return " ".join(["clsviz", question, *words])
 
 
-def search_command(
-    question: str,
-    experiment: Experiment,
-    settings: Any,
-    names: Sequence[str] = ("corpus", "pooling", "sample_size"),
-) -> str:
-    """The command that repeats a test of searches; none does for texts in memory.
-
-    settings: a dataclass, besides the experiment. names: settings whose defaults are others than a
-    view's.
-    """
-    if experiment.corpus == "memory":
-        return ""
-    flags = {name: str(getattr(experiment, name)) for name in names}
-    own = {field: getattr(settings, field.name) for field in fields(settings)}
-    flags |= {field.name: str(value) for field, value in own.items() if value != field.default}
-    return command(question, experiment, flags)
+def _flag(name: str, text: str) -> str:
+    return f"--{name.replace('_', '-')} {shlex.quote(text)}"
 
 
 def values(settings: Any) -> dict[str, Any]:

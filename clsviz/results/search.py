@@ -42,11 +42,8 @@ def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSetting
     verdict = verdict_of(numbers)
     excess = _excess(numbers.own.quintiles, search.max_exposure)
     settings = {**asdict(experiment), **provenance.values(search)}
-    inputs: tuple[Any, ...] = experiment, search
     if search.vectors is not None:
         settings |= dict.fromkeys(("model", "corpus"), search.vectors.name)
-        heeded = Experiment(seed=experiment.seed, sample_size=experiment.sample_size)
-        inputs = heeded, search, ("sample_size",)
     key = key_of(searches, numbers.fingerprint, experiment, search.length_power)
     return Result(
         kind="search",
@@ -64,7 +61,7 @@ def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSetting
             "corpus_fingerprint": searches.fingerprint,
             "seconds": round(numbers.rankings.seconds, 3),
         },
-        command=provenance.search_command("search-test", *inputs),
+        command=provenance.command("search-test", experiment, asdict(search)),
         weights=model,
         corpus=searches.texts,
         n_drawn=searches.texts.table.num_rows,

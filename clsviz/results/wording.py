@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from clsviz.experiment import Experiment
 from clsviz.numbers import counted
+from clsviz.settings import Experiment
 from clsviz.sources.sampling import Sample
 from clsviz.statistics.intervals import LARGER
 from clsviz.store import SHIPPED

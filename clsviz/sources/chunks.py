@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.errors import Undefined, quote
-from clsviz.experiment import Experiment
 from clsviz.progress import Progress, silent
+from clsviz.settings import Experiment
 from clsviz.sources import copies, searches, sentences
 from clsviz.sources.corpora import Corpus
 from clsviz.sources.near_duplicates import near_duplicates

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from clsviz.errors import CorpusError, SettingError, quote
-from clsviz.experiment import Experiment
 from clsviz.progress import Progress, silent
+from clsviz.settings import Experiment
 from clsviz.sources import copies, hub, sentences, tables, text_files, uploads
 from clsviz.sources.text_files import TextFile
 

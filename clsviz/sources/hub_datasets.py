@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from clsviz.errors import CorpusError, SettingError
-from clsviz.experiment import Experiment
 from clsviz.progress import Progress, silent
+from clsviz.settings import Experiment
 from clsviz.sources import copies, hub, row_groups, sentences, tables
 from clsviz.sources.corpora import Corpus, Reading, caveats_of, choose, cut
 from clsviz.sources.row_groups import Files, Limits

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from clsviz.experiment import Experiment
 from clsviz.progress import Progress, silent
+from clsviz.settings import Experiment
 from clsviz.sources.corpora import Corpus, is_on_hub, open_corpus
 
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from clsviz.errors import CorpusError, SettingError, Undefined, quote
-from clsviz.experiment import Experiment
 from clsviz.progress import Progress, silent
+from clsviz.settings import Experiment
 from clsviz.sources import copies, corpora, sentences, tables
 from clsviz.sources.corpora import Corpus
 from clsviz.sources.sampling import Sample

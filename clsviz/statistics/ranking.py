@@ -189,8 +189,8 @@ def _best(scores: Floats32) -> NDArray[np.intp]:
     is_tied = np.count_nonzero(scores >= least, axis=1) > N_PLACES
     for row, limit in zip(np.flatnonzero(is_tied), least[is_tied], strict=True):
         places = np.flatnonzero(scores[row] >= limit)
-        top[row] = places[np.lexsort([order[places], -scores[row, places]])][:N_PLACES]
-    best = np.lexsort([order[top], -np.take_along_axis(scores, top, axis=1)])
+        top[row] = places[np.lexsort((order[places], -scores[row, places]))][:N_PLACES]
+    best = np.lexsort((order[top], -np.take_along_axis(scores, top, axis=1)))
     return np.take_along_axis(top, best, axis=1)
 
 

@@ -6,8 +6,8 @@ from typing import Final
 
 import streamlit as st
 
+from clsviz.questions import PAGES
 from clsviz.ui import public, sidebar, typed
-from clsviz.web import PAGES
 
 HOME: Final = Path(__file__).parent
 
@@ -23,8 +23,8 @@ def main() -> None:
     st.logo(LOGO, size="large")
     st.html(f"<style>{STYLE}</style>")
     pages = [
-        st.Page(HOME / "pages" / f"{path}.py", title=title, icon=f":material/{icon}:")
-        for path, (title, icon, _) in PAGES.items()
+        st.Page(HOME / "pages" / f"{path}.py", title=one.title, icon=f":material/{one.icon}:")
+        for path, one in PAGES.items()
     ]
     page = st.navigation(pages)
     if public.is_too_fast():
@@ -33,6 +33,6 @@ def main() -> None:
     typed.recall()
     st.session_state.experiment = sidebar.show(page.url_path)
     page.run()
-    for (this, following), (_, _, question) in zip(pairwise(pages), PAGES.values(), strict=False):
+    for (this, following), question in zip(pairwise(pages), PAGES.values(), strict=False):
         if this.url_path == page.url_path:
-            st.page_link(following, label=question, icon=":material/arrow_forward:")
+            st.page_link(following, label=question.next, icon=":material/arrow_forward:")

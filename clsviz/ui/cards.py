@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import streamlit as st
 
-from clsviz.experiment import RANGES, Experiment
 from clsviz.numbers import counted, seconds
 from clsviz.results import provenance
 from clsviz.results.result import Result
+from clsviz.settings import SETTINGS, Experiment
 from clsviz.sources import corpora
 from clsviz.sources.corpora import Corpus
 from clsviz.ui import layout, sidebar
@@ -132,5 +132,5 @@ def show_original() -> None:
 def _take_original() -> None:
     for name in sidebar.SETTINGS:
         value = getattr(ORIGINAL, name)
-        is_number = name in RANGES and name not in sidebar.LISTS
+        is_number = bool(SETTINGS[name].ends) and name not in sidebar.LISTS
         sidebar.change(name, value if is_number else "last" if value is None else str(value))

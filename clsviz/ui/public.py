@@ -10,7 +10,7 @@ import streamlit as st
 
 from clsviz import limits
 from clsviz.errors import SettingError, quote
-from clsviz.experiment import Experiment
+from clsviz.settings import Experiment
 from clsviz.sources import corpora, uploads
 from clsviz.sources.models import UNTRAINED
 
@@ -44,7 +44,7 @@ def check_size(experiment: Experiment) -> None:
     """Raise SettingError where the server does not measure a sample as large."""
     most = limits.number("sample_size")
     size = experiment.sample_size
-    if most < (float("inf") if size == "all" else size):
+    if most < experiment.most_sentences:
         words = size if size == "all" else f"{size:,}"
         reason = f"sample_size is {words}, and this server measures at most {most:,g} sentences."
         raise SettingError(reason, f"Choose a smaller one. {HOME}")

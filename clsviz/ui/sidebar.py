@@ -6,130 +6,47 @@ The entry script draws them, as widgets that a page binds lose their value on an
 import shlex
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import fields
 from typing import Any, Final
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from clsviz import limits
-from clsviz.errors import ClsvizError, CorpusError, SettingError, quote
-from clsviz.experiment import CHOICES, RANGES, Experiment, parse_setting
+from clsviz import limits, questions, settings
 from clsviz.api import MOST_MODELS
+from clsviz.errors import ClsvizError, CorpusError, SettingError, quote
+from clsviz.settings import OF_EXPERIMENT, Experiment
 from clsviz.sources import corpora, hub_datasets, uploads
 from clsviz.sources.models import MODELS, is_folder
 from clsviz.ui import layout, public, typed
 from clsviz.ui.server import is_at_this_machine, server
 
-SETTINGS: Final = [field.name for field in fields(Experiment)]
+SETTINGS: Final = list(OF_EXPERIMENT)
 
-SEARCH: Final = {
-    "search_corpus": "python-api",
-    "search_pooling": "mean",
-    "similarity": "cosine",
-    "search_titles": "",
-    "search_column": "",
-    "search_encoding": "",
-}
-"""Settings of the search alone, with their defaults: pages with sentences have others."""
+WIDGETS: Final = {name: row for name, row in settings.SETTINGS.items() if row.label}
 
-NAMES: Final = {
-    "search_corpus": "corpus",
-    "search_pooling": "pooling",
-    "search_column": "column",
-    "search_encoding": "encoding",
-    "others": "model",
-}
-"""Settings of `Experiment` that the search and the comparison have under a name of their own."""
-
-DEFAULTS: Final[dict[str, Any]] = {
-    **{field.name: field.default for field in fields(Experiment)},
-    **SEARCH,
-    "chunks": False,
-    "layer": "last",
-}
-
-HEEDED: Final[dict[str, list[str]]] = {
-    "": SETTINGS,
-    "search": ["model", "seed", *SEARCH],
-    "chunks": ["model", "seed", *SEARCH],
-    "compare": [*SETTINGS, "others", "chunks", "search_corpus", "search_pooling"],
-}
-"""The settings that a page heeds, by its path; "" stands for all others."""
-
-OWN: Final = {"similarity": ("cosine", "dot"), "chunks": ("true", "false")}
-"""Values, in the address, of settings that `Experiment` lacks."""
-
-OPTIONS: Final = {**CHOICES, "search_pooling": CHOICES["pooling"], "similarity": OWN["similarity"]}
-"""Settings that have one of a few values."""
+OF_SEARCH: Final = questions.SEARCH[2:]
+"""Settings of the search alone, which the pages of samples have not."""
 
 CORPORA: Final = [*corpora.SHIPPED, *hub_datasets.DATASETS]
 SIZES: Final = 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000
 LISTS: Final[dict[str, tuple[str, list[str]]]] = {
     "model": ("models", [*MODELS]),
     "corpus": ("corpora", CORPORA),
-    "search_corpus": ("corpora", list(dict.fromkeys([SEARCH["search_corpus"], *CORPORA]))),
+    "search_corpus": ("corpora", list(dict.fromkeys([WIDGETS["search_corpus"].default, *CORPORA]))),
     "sample_size": ("", [*map(str, SIZES), "all"]),
     "layer": ("", ["last", *map(str, range(25))]),
 }
 """Settings with values to choose from, that take others too; the list that limits them."""
 
-HUB: Final = "of the Hugging Face Hub"
-
-LABELS: Final = {
-    "model": ("Model", f"A model of the list, or an id {HUB}: owner/name@revision."),
-    "others": (
-        "Compare with",
-        f"Models of the list, or ids {HUB}; “untrained:” before a name replaces its weights by "
-        "random ones.",
-    ),
-    "chunks": (
-        "Test chunks too",
-        "Cut the texts to search into chunks, as on the page on chunks: measures each text several "
-        "times.",
-    ),
-    "corpus": ("Corpus", f"A corpus of the list, or any dataset {HUB}."),
-    "sample_size": ("Sample size", "Sentences to draw, or all."),
-    "length_cutoff": ("Token cutoff", "Only sentences with fewer tokens enter the answer."),
-    "layer": ("Layer", "0 is the embedding output."),
-    "pooling": ("Vector", "[CLS], the mean over all tokens, or the pooler’s output."),
-    "unit": ("Length in", "The cutoff is always in tokens."),
-    "search_corpus": (
-        "Texts to search",
-        f"A corpus of the list, or any dataset {HUB}. Titles search for their texts, else halves "
-        "of texts for the other half.",
-    ),
-    "search_pooling": ("Vector to search by", "Mean-pooled vectors are what most use."),
-    "similarity": ("Similarity", "Dot product heeds norms, cosine does not."),
-    "seed": ("Seed", "Of the draw, and of random weights."),
-    "search_titles": (
-        "Column that searches",
-        "Of a table; empty takes the likeliest, or none for chunks.",
-    ),
-    "search_column": ("Column that is searched", "Of a table; empty takes the likeliest."),
-    "search_encoding": ("Encoding", "Of a file, such as cp1254; empty takes the likeliest."),
-    "precision": ("Precision", "Exact is float32; fast is bfloat16, whose error is reported."),
-    "segmentation": ("Texts are cut into", "Auto takes what suits the texts."),
-    "probe_size": (
-        "Vector sample",
-        "Sentences, from the start of the sample, whose vectors are measured.",
-    ),
-    "column": ("Column", "Of a table; empty takes the likeliest."),
-    "encoding": ("Encoding", "Of a file, such as cp1254; empty takes the likeliest."),
-    "configuration": ("Configuration", "Of a dataset of the Hub."),
-    "split": ("Split", "Of a dataset of the Hub."),
-}
-"""The label of every widget, and its help, in their order."""
-
-MORE: Final = [*LABELS][[*LABELS].index("seed") :]
+MORE: Final = [name for name, row in WIDGETS.items() if row.is_more]
 """Widgets of the box with more settings."""
 
 PAIR: Final = ("sample_size", "length_cutoff")
 """Widgets next to each other."""
 
-COLUMNS: Final = {
-    "corpus": ("column", "encoding", "configuration", "split"),
-    "search_corpus": ("search_titles", "search_column", "search_encoding"),
+PARTS: Final = {
+    corpus: [name for name, row in WIDGETS.items() if row.corpus == corpus]
+    for corpus in ("corpus", "search_corpus")
 }
 """Settings of a corpus that another one has not."""
 
@@ -147,23 +64,23 @@ def show(page: str) -> Experiment:
         state.refused = refused
         state.pop("linked", None)
     state.setdefault("refused", [])
-    heeded = HEEDED.get(page, SETTINGS)
-    hidden = ", ".join(f".st-key-{name}" for name in LABELS if name not in heeded)
+    heeded = questions.PAGES[page or questions.FIRST_PAGE].settings
+    hidden = ", ".join(f".st-key-{name}" for name in WIDGETS if name not in heeded)
     st.html(f"<style>{hidden} {{display: none}}</style>")
     with st.sidebar:
-        _draw([name for name in LABELS if name not in MORE], heeded)
+        _draw([name for name in WIDGETS if name not in MORE], heeded)
         icon = ":material/tune:"
         with st.expander("More settings", icon=icon, key="more", on_change="rerun") as box:
             if box.open or _is_set(*MORE):
                 _draw(MORE, heeded)
-    settings = {name: _text(name) for name in SETTINGS}
-    all_settings = {**settings, **{name: _text(name) for name in SEARCH}}
+    texts = {name: _text(name) for name in SETTINGS}
+    all_settings = {**texts, **{name: _text(name) for name in OF_SEARCH}}
     if state.setdefault("linked", all_settings) != all_settings:
         state.refused = []
     for sentence in state.refused:
         st.warning(layout.escape(sentence), icon=":material/link_off:")
     with layout.showing_errors(stops=True):
-        experiment = Experiment.parse(settings)
+        experiment = Experiment.parse(texts)
         _check_access(experiment.model, experiment.corpus)
         public.check_size(experiment)
     return experiment
@@ -172,11 +89,12 @@ def show(page: str) -> Experiment:
 def search() -> Experiment:
     """The settings of the search; the page stops where they cannot be used."""
     view: Experiment = st.session_state.experiment
-    settings = {"model": view.model, "seed": str(view.seed), "sample_size": "all"}
-    settings |= {NAMES[name]: _text(name) for name in SEARCH if name in NAMES}
+    texts = {"model": view.model, "seed": str(view.seed), "sample_size": "all"}
+    keywords = {name: WIDGETS[name].keyword("search-test") for name in OF_SEARCH}
+    texts |= {key: _text(name) for name, key in keywords.items() if key in SETTINGS}
     with layout.showing_errors(stops=True):
-        _check_access(view.model, settings["corpus"])
-        return public.bounded(Experiment.parse(settings))
+        _check_access(view.model, texts["corpus"])
+        return public.bounded(Experiment.parse(texts))
 
 
 def models() -> list[str]:
@@ -197,9 +115,12 @@ def has_chunks() -> bool:
 def to_query() -> dict[str, Any]:
     """The settings in the address: those that differ from the defaults."""
     view: Experiment = st.session_state.experiment
-    values = {name: st.session_state.get(name) for name in (*SEARCH, "others")}
+    values = {name: st.session_state.get(name) for name in WIDGETS if name not in SETTINGS}
     changed = {name: value for name, value in values.items() if value and _is_set(name)}
-    return view.to_query() | changed | ({"chunks": "true"} if has_chunks() else {})
+    return view.to_query() | {
+        name: value if name == "others" else WIDGETS[name].write(value)
+        for name, value in changed.items()
+    }
 
 
 def name_files(text: str) -> str:
@@ -235,23 +156,27 @@ def change(name: str, value: str | int | list[str]) -> None:
 def _text(name: str) -> str:
     """A setting as text: that of its widget, or the default."""
     value = st.session_state.get(name)
-    return str(DEFAULTS[name] or "") if value in (None, "") else str(value)
+    return WIDGETS[name].write(WIDGETS[name].default if value in (None, "") else value)
 
 
 def _is_set(*names: str) -> bool:
     """True if one of these settings is not the default, in its widget or in the address."""
     state, address = st.session_state, st.query_params
     values = {name: state.get(name) or address.get(name) for name in names}
-    return any(value and str(value) != str(DEFAULTS.get(name)) for name, value in values.items())
+    rows = {name: WIDGETS[name] for name in names}
+    return any(
+        value and rows[name].write(value) != rows[name].write(rows[name].default)
+        for name, value in values.items()
+    )
 
 
 def _write_address() -> None:
     """Write settings into the address that changed while no widget was bound to them."""
-    for name in LABELS:
+    for name in WIDGETS:
         value = st.session_state.get(name)
         if value and name not in st.query_params and _is_set(name):
             with suppress(StreamlitAPIException):
-                st.query_params[name] = "true" if value is True else value
+                st.query_params[name] = value if name == "others" else WIDGETS[name].write(value)
 
 
 def _drop_refused() -> list[str]:
@@ -274,11 +199,11 @@ def _drop_refused() -> list[str]:
 
 def _check(name: str, text: str) -> None:
     """Raise SettingError where a setting in the address cannot be used."""
-    if name in OWN and text not in ("", *OWN[name]):
-        raise SettingError(f"{name} is {quote(text)}.", f"Choose {' or '.join(OWN[name])}.")
-    if name not in (typed.PARAMETER, *OWN):
-        own = "column" if name == "search_titles" else NAMES.get(name, name)
-        Experiment(**{own: parse_setting(own, text)})
+    if name != typed.PARAMETER:
+        row = WIDGETS.get(name) or settings.setting_of(name)
+        value = row.parse(text)
+        if row.kind is not list or text:
+            row.check(value)
 
 
 def _draw(names: Sequence[str], heeded: Sequence[str]) -> None:
@@ -290,7 +215,7 @@ def _draw(names: Sequence[str], heeded: Sequence[str]) -> None:
                 pair = dict(zip(PAIR, st.columns(2), strict=True))
             with pair.get(name) or nullcontext():
                 _draw_one(name)
-            if name in heeded and NAMES.get(name, name) == "corpus":
+            if name in heeded and name in PARTS:
                 _own_file(name)
 
 
@@ -299,29 +224,28 @@ def _draw_one(name: str) -> None:
 
     One that was refused there is not, for one run: so it leaves the address.
     """
-    state, (label, help_text) = st.session_state, LABELS[name]
+    state, row = st.session_state, WIDGETS[name]
     binding = None if name in state.dropped else "query-params"
-    look: dict[str, Any] = {"key": name, "help": help_text, "bind": binding}
+    look: dict[str, Any] = {"key": name, "help": row.help, "bind": binding}
     if name == "others":
         known = [*public.listed(*LISTS["model"]), f"untrained:{state.model}"]
         known += state.get(name) or st.query_params.get_all(name)
         look |= {"accept_new_options": True, "max_selections": MOST_MODELS - 1}
-        st.multiselect(label, list(dict.fromkeys(known)), **look)
+        st.multiselect(row.label, list(dict.fromkeys(known)), **look)
     elif name in LISTS:
         known = public.listed(*LISTS[name])
-        default = known.index(str(DEFAULTS[name] or known[0]))
+        default = known.index(row.write(row.default))
         linked = filter(None, [state.get(name) or st.query_params.get(name)])
         options = list(dict.fromkeys([*known, *linked]))
-        st.selectbox(label, options, default, accept_new_options=True, **look)
-    elif name in OPTIONS:
-        look |= {"default": DEFAULTS[name], "required": True}
-        st.segmented_control(label, OPTIONS[name], **look)
-    elif name == "chunks":
-        st.toggle(label, **look)
-    elif name in RANGES:
-        st.number_input(label, *RANGES[name], DEFAULTS[name], **look)
+        st.selectbox(row.label, options, default, accept_new_options=True, **look)
+    elif row.values:
+        st.segmented_control(row.label, row.values, default=row.default, required=True, **look)
+    elif row.kind is bool:
+        st.toggle(row.label, **look)
+    elif row.ends:
+        st.number_input(row.label, *row.ends, row.default, **look)
     else:
-        st.text_input(label, **look)
+        st.text_input(row.label, **look)
 
 
 def _own_file(setting: str) -> None:
@@ -346,7 +270,7 @@ def _own_file(setting: str) -> None:
 def _own_files() -> dict[str, str]:
     """The names of the visitor's files that are corpora, by the server's names for them."""
     files = {}
-    for upload in (str(st.session_state.get(setting) or "") for setting in COLUMNS):
+    for upload in (str(st.session_state.get(setting) or "") for setting in PARTS):
         if upload.startswith(uploads.PREFIX):
             with suppress(ClsvizError):
                 files[upload] = uploads.find(server().root, upload).name
@@ -366,10 +290,10 @@ def _take_file(setting: str) -> None:
         state.refused = [str(error)]
         state.pop("linked", None)
         return
-    follower = next(other for other in COLUMNS if other != setting)
+    follower = next(other for other in PARTS if other != setting)
     follows = not _is_set(follower) or state[follower] == state.get(setting)
     for one in [setting, *[follower] * follows]:
-        state.update({one: name, **dict.fromkeys(COLUMNS[one], "")})
+        state.update({one: name, **dict.fromkeys(PARTS[one], "")})
     state[f"own_{setting}"] = False
 
 

@@ -7,11 +7,11 @@ import streamlit as st
 from clsviz.analyses.select import kind_of, lengths, norms_of
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import quote
-from clsviz.experiment import Experiment
 from clsviz.jobs.measure import measure_texts
 from clsviz.measurements import FORMS, Arrays, Kind
 from clsviz.numbers import counted, percent
 from clsviz.results.result import Result
+from clsviz.settings import Experiment
 from clsviz.sources.models import Weights
 from clsviz.statistics.lengths import percentile
 from clsviz.ui import layout, progress

@@ -1,21 +1,23 @@
 """The page in a browser: what only a browser does."""
 
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser.conftest import Visit, serve, violations
+from browser.conftest import SIZES, Visit, serve, violations
 from playwright.sync_api import Locator, Page, expect
 
 from clsviz import web
+from clsviz.questions import FIRST_PAGE, PAGES
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 LINK = "?sample_size=500"
 
 VERDICTS = {
-    "": "accounts for|nearly constant",
+    "norm_vs_length": "accounts for|nearly constant",
     "where_length_lives": "Yes, but it fades",
     "search": "by dot product|by cosine",
     "chunks": "findable",
@@ -27,7 +29,8 @@ VERDICTS = {
 
 def ready(page: Page, path: str = "") -> Locator:
     """Wait for the answer of a page and its picture; returns the picture."""
-    expect(page.get_by_role("heading", level=3)).to_contain_text(re.compile(VERDICTS[path]))
+    verdict = re.compile(VERDICTS[path or FIRST_PAGE])
+    expect(page.get_by_role("heading", level=3)).to_contain_text(verdict)
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     expect(page.get_by_role("progressbar")).to_have_count(0)
     return page.get_by_role("figure").first
@@ -191,17 +194,8 @@ def test_the_menu_of_a_phone_closes_when_a_page_was_chosen(visit: Visit) -> None
 @pytest.mark.parametrize(
     ("path", "size", "scheme"),
     [
-        ("", "wide", "light"),
-        ("", "wide", "dark"),
-        ("", "phone", "light"),
-        ("", "phone", "dark"),
-        ("where_length_lives", "wide", "light"),
-        ("search", "wide", "dark"),
-        ("chunks", "wide", "light"),
-        ("compare", "phone", "light"),
-        ("sentence", "wide", "light"),
-        ("sentence", "phone", "dark"),
-        ("model", "phone", "dark"),
+        *(("", size, scheme) for size in SIZES for scheme in ("light", "dark")),
+        *zip([*PAGES][1:], itertools.cycle(SIZES), itertools.cycle(("light", "light", "dark"))),
     ],
 )
 def test_everybody_can_use_the_page(visit: Visit, path: str, size: str, scheme: str) -> None:
@@ -211,6 +205,13 @@ def test_everybody_can_use_the_page(visit: Visit, path: str, size: str, scheme: 
         box.click()
     expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
     assert violations(page) == []
+
+
+@pytest.mark.parametrize("path", ["length_and_search", "norm-vs-length/"])
+def test_an_unknown_path_opens_a_page_with_its_picture(visit: Visit, path: str) -> None:
+    page = visit(f"{path}{LINK}&layer=3")
+    ready(page)
+    expect(page.get_by_role("heading", level=2)).to_contain_text("after layer 3")
 
 
 def test_a_file_says_how_it_was_read(visit: Visit, tmp_path: Path) -> None:
@@ -233,11 +234,11 @@ def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     yield from serve(tmp_path_factory.mktemp("public"), CLSVIZ_PUBLIC="1")
 
 
-@pytest.mark.parametrize("name", web.PAGES)
+@pytest.mark.parametrize("name", PAGES)
 def test_the_policy_of_a_public_server_allows_what_a_page_does(
     visit: Visit, public: str, name: str
 ) -> None:
-    page = visit(name * (name != web.FIRST_PAGE), server=public)
+    page = visit(name * (name != FIRST_PAGE), server=public)
     messages: list[str] = []
     page.on("console", lambda message: messages.append(message.text))
     page.reload(wait_until="commit")

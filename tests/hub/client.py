@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from safetensors.numpy import save
 
-from clsviz.experiment import Experiment
 from clsviz.progress import Cancelled, Progress
+from clsviz.settings import Experiment
 from clsviz.sources import hub_datasets, models
 from clsviz.sources.corpora import Corpus
 from clsviz.sources.models import Weights

@@ -6,7 +6,7 @@ from hub.client import dataset, parquet
 from hub.conftest import Hub
 
 from clsviz.errors import ClsvizError, CorpusError, HubError, SettingError
-from clsviz.experiment import Experiment
+from clsviz.settings import Experiment
 from clsviz.sources import searches
 
 pytestmark = pytest.mark.slow

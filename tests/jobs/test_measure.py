@@ -12,13 +12,13 @@ import psutil
 import pytest
 
 from clsviz.errors import ModelError
-from clsviz.experiment import Experiment
 from clsviz.jobs import measure as module
 from clsviz.jobs.jobs import Jobs
 from clsviz.jobs.measure import measure
 from clsviz.jobs.worker import InProcess, Worker
 from clsviz.jobs.workspace import Workspace
 from clsviz.progress import Cancelled, Progress
+from clsviz.settings import Experiment
 from clsviz.sources.models import Weights
 from clsviz.sources.prepared import Measured, Prepared
 from clsviz.sources.sampling import draw

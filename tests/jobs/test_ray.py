@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from clsviz.errors import ModelError, SettingError
-from clsviz.experiment import Experiment
 from clsviz.jobs import ray
 from clsviz.jobs.measure import key_of
 from clsviz.jobs.worker import IN_PROCESS
 from clsviz.measurements import Norms
 from clsviz.progress import silent
+from clsviz.settings import Experiment
 from clsviz.sources import models, sampling
 from clsviz.sources.prepared import Prepared
 from clsviz.store.measurements import Measurements

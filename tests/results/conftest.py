@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clsviz.experiment import Experiment
 from clsviz.jobs.measure import measure
 from clsviz.jobs.worker import InProcess
 from clsviz.jobs.workspace import Workspace
 from clsviz.progress import silent
+from clsviz.settings import Experiment
 from clsviz.sources.models import Weights
 from clsviz.sources.prepared import Measured, Prepared
 from clsviz.sources.sampling import draw

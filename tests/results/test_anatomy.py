@@ -11,11 +11,11 @@ from results.conftest import workspace_of
 from clsviz.analyses.anatomy import EXAMPLE, dissect
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import SettingError
-from clsviz.experiment import Experiment
 from clsviz.jobs.worker import InProcess
 from clsviz.progress import silent
 from clsviz.results.anatomy import answers, hidden_state, pooler, verdict_of
 from clsviz.results.anatomy import result as result_of
+from clsviz.settings import Experiment
 from clsviz.sources import models
 from clsviz.sources.models import Weights
 from clsviz.store import SHIPPED

@@ -17,10 +17,9 @@ from clsviz.analyses.chunks import (
     recalls_of,
 )
 from clsviz.errors import ClsvizError, Undefined
-from clsviz.experiment import Experiment
 from clsviz.results.chunks import result as result_of
 from clsviz.results.result import Result
-from clsviz.settings import ChunkTestSettings
+from clsviz.settings import ChunkTestSettings, Experiment
 from clsviz.sources import chunks
 from clsviz.sources.chunks import Chunks
 from clsviz.sources.models import Weights

@@ -9,12 +9,12 @@ from sklearn.preprocessing import normalize
 from clsviz import api
 from clsviz.analyses.probes import PENDING, ProbeNumbers, ProbeScores, control, find, score
 from clsviz.errors import SettingError
-from clsviz.experiment import Experiment
 from clsviz.measurements import Vectors
 from clsviz.progress import silent
 from clsviz.results.probes import findings, verdict_of
 from clsviz.results.probes import result as result_of
 from clsviz.results.result import Fact, Result
+from clsviz.settings import Experiment
 from clsviz.sources import models
 from clsviz.sources.prepared import Measured, Prepared
 from clsviz.statistics import ridge

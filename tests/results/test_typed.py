@@ -24,12 +24,12 @@ from clsviz.analyses.typed import (
 )
 from clsviz.encoder.encoder import load
 from clsviz.errors import Undefined
-from clsviz.experiment import Experiment
 from clsviz.jobs.worker import InProcess
 from clsviz.progress import silent
 from clsviz.results.norms import result as norms_of
 from clsviz.results.typed import result as result_of
 from clsviz.results.typed import verdict_of
+from clsviz.settings import Experiment
 from clsviz.sources.models import Weights
 from clsviz.sources.prepared import Measured
 from clsviz.store.results import Results

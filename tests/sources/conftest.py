@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from clsviz.experiment import Experiment
+from clsviz.settings import Experiment
 from clsviz.sources.corpora import Corpus, open_corpus
 
 hypothesis.settings.register_profile("busy", deadline=None)

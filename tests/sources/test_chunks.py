@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from clsviz.errors import Undefined
-from clsviz.experiment import Experiment
+from clsviz.settings import Experiment
 from clsviz.sources import chunks
 
 NUMBERS = ("one", "two", "three", "four", "five", "six", "ten", "red", "big", "old", "new", "shy")

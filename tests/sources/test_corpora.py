@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from clsviz.errors import ClsvizError, CorpusError, SettingError
-from clsviz.experiment import Experiment
+from clsviz.settings import Experiment
 from clsviz.sources import copies, corpora, tables, uploads
 from clsviz.sources.sampling import draw
 
@@ -45,7 +45,7 @@ def test_the_first_sample_imports_nothing_heavy() -> None:
     program = """
 import sys
 from pathlib import Path
-from clsviz.experiment import Experiment
+from clsviz.settings import Experiment
 from clsviz.sources.sampling import draw
 draw(Experiment(), Path("nowhere")).sentences(0, 100)
 print(*sorted({"pandas", "datasets", "sklearn", "scipy", "torch"} & set(sys.modules)))

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from clsviz.errors import ClsvizError
-from clsviz.experiment import Experiment
+from clsviz.settings import Experiment
 from clsviz.sources import searches
 from clsviz.sources.searches import Searches, id_of
 

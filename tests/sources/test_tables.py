@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clsviz.errors import CorpusError, SettingError
-from clsviz.experiment import Experiment
+from clsviz.settings import Experiment
 from clsviz.sources import corpora
 from clsviz.sources.tables import Column, open_table, text_columns
 

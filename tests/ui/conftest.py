@@ -10,9 +10,9 @@ import pytest
 import streamlit
 from streamlit.testing.v1 import AppTest
 
-from clsviz.experiment import Precision
 from clsviz.jobs.worker import InProcess
 from clsviz.measurements import Arrays, Kind
+from clsviz.settings import Precision
 from clsviz.sources.models import Weights
 from clsviz.ui import server
 

@@ -9,7 +9,7 @@ from ui.conftest import SMALL, Runner, Visit, is_done, redraw, words
 
 from clsviz import limits
 from clsviz.errors import SettingError
-from clsviz.experiment import Experiment
+from clsviz.settings import Experiment
 from clsviz.ui import public, server, share, sidebar
 
 

@@ -10,6 +10,8 @@ from importlib.resources import files
 import plotly
 import pytest
 from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 from clsviz import web
@@ -17,7 +19,10 @@ from clsviz import web
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[TestClient]:
-    with TestClient(Starlette(routes=web.ROUTES, lifespan=web.lifespan)) as client:
+    """A browser before our routes, where “streamlit” is the answer of all others."""
+    streamlit = Mount("/", PlainTextResponse("streamlit"))
+    app = Starlette(routes=[*web.ROUTES, streamlit], lifespan=web.lifespan)
+    with TestClient(app) as client:
         yield client
 
 
@@ -63,6 +68,45 @@ def test_a_page_is_that_of_streamlit_with_our_scripts_and_what_links_show(
         assert picture.headers["content-type"] == "image/png"
         assert struct.unpack(">II", picture.content[16:24]) == (1200, 630)
         assert len(picture.content) < 100_000
+
+
+@pytest.mark.parametrize(
+    ("path", "page"),
+    [
+        ("search/", "search"),
+        ("Search", "search"),
+        ("SENTENCE/", "sentence"),
+        ("search//", "search"),
+        ("search.", "search"),
+        ("serach.html", "search"),
+        ("where-length-lives", "where_length_lives"),
+        ("pieces", "chunks"),
+        ("pieces/x/y", "chunks"),
+        ("norm_vs_length", ""),
+        ("length_and_search", ""),
+        ("index.html", ""),
+        ("a/b//", ""),
+    ],
+)
+def test_an_unknown_path_leads_to_the_page_that_it_means(
+    client: TestClient, path: str, page: str
+) -> None:
+    for query in ("", "?corpus=a%26b&layer=1"):
+        answer = client.get(f"/{path}{query}", follow_redirects=False)
+        assert answer.status_code == 307
+        assert client.get(f"/{path}{query}").url == f"http://testserver/{page}{query}"
+
+
+STREAMLIT = (
+    *("_stcore/health", "_stcore/stream", "search/_stcore/host-config", "component/a/b"),
+    *("media/a", "static/js/index.js", "static", "favicon.png", "manifest.json", "app/static/a"),
+    *("auth/login", "oauth2callback", "robots.txt", "/evil.org", "//evil.org/"),
+)
+
+
+@pytest.mark.parametrize("path", STREAMLIT)
+def test_paths_of_streamlit_are_left_to_it(client: TestClient, path: str) -> None:
+    assert client.get(f"http://testserver/{path}", follow_redirects=False).text == "streamlit"
 
 
 def test_a_hostile_host_does_not_leave_its_attribute(client: TestClient) -> None:

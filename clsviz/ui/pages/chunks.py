@@ -6,8 +6,8 @@ from typing import Final
 import streamlit as st
 
 from clsviz import api
-from clsviz.analyses.compare import DEFAULT_SENTENCES
 from clsviz.numbers import counted
+from clsviz.questions import DEFAULT_CHUNKED
 from clsviz.ui import cards, chart, layout, share, sidebar, work
 
 HEIGHT = 480
@@ -44,7 +44,7 @@ SHARES: Final = {
 }
 
 
-view = replace(sidebar.search(), sample_size=DEFAULT_SENTENCES)
+view = replace(sidebar.search(), sample_size=DEFAULT_CHUNKED)
 titles = st.session_state.get("search_titles") or ""
 similarity = st.session_state.similarity or "cosine"
 settings = {**asdict(view), "titles": titles, "similarity": similarity}

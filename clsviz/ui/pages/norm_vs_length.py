@@ -6,9 +6,9 @@ from functools import partial
 import streamlit as st
 
 from clsviz import figures
-from clsviz.experiment import Experiment
 from clsviz.figures import scatter
 from clsviz.numbers import counted
+from clsviz.settings import Experiment
 from clsviz.sources import corpora
 from clsviz.ui import cards, chart, layout, share, sidebar, typed, work
 

@@ -1,0 +1,121 @@
+"""The table of questions: pages and commands come from it."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from clsviz.settings import DEFAULTS, OF_EXPERIMENT
+
+DEFAULT_CHUNKED: Final = 2400
+"""Sentences of a chunk test, by default."""
+
+NO_DEFAULTS: Final[Mapping[str, Any]] = {}
+
+SEARCHED: Final = {"corpus": DEFAULTS["search_corpus"], "pooling": DEFAULTS["search_pooling"]}
+
+SEARCH: Final = (
+    *("model", "seed", "search_corpus", "search_pooling", "similarity"),
+    *("search_titles", "search_column", "search_encoding"),
+)
+
+NORM: Final = tuple(name for name in OF_EXPERIMENT if name != "probe_size")
+
+MODELS: Final = (*OF_EXPERIMENT, "others", "search_corpus", "search_pooling")
+
+
+class Question(NamedTuple):
+    """A row of the table.
+
+    path: of its page, whose script has this name; "" without one. title: in the menu. question: in
+    full, of whatever model. icon: by Material's name. settings: those that the page has, and that
+    the command takes from a link.
+    command, function: of the terminal and of `api`; "" without one.
+    defaults: of settings whose defaults are others than those of `Experiment`.
+    next: the question that leads on. old_path: of the page, in links.
+    """
+
+    path: str
+    title: str
+    question: str
+    icon: str
+    settings: tuple[str, ...]
+    command: str = ""
+    function: str = ""
+    defaults: Mapping[str, Any] = NO_DEFAULTS
+    next: str = ""
+    old_path: str = ""
+
+
+QUESTIONS: Final = (
+    Question(
+        "norm_vs_length",
+        "Norm vs length",
+        "Does the model encode a sentence’s length in the norm of its [CLS]?",
+        "scatter_plot",
+        NORM,
+        "measure",
+        "measure",
+        next="Then where is it?",
+    ),
+    Question(
+        "where_length_lives",
+        "Where length lives",
+        "Where can length be read from?",
+        "layers",
+        OF_EXPERIMENT,
+        "probe",
+        "probe",
+        next="Does it matter?",
+    ),
+    Question(
+        "search",
+        "Does length bend my search?",
+        "Are texts of some lengths found more often than they are right?",
+        "search",
+        SEARCH,
+        "search-test",
+        "search_test",
+        {**SEARCHED, "sample_size": "all"},
+        next="How long may a text be?",
+    ),
+    Question(
+        "chunks",
+        "How long may a chunk be?",
+        "Up to which length does a chunk keep its sentences findable?",
+        "content_cut",
+        SEARCH,
+        "chunk-test",
+        "chunk_test",
+        {**SEARCHED, "sample_size": DEFAULT_CHUNKED},
+        next="Is another model better?",
+        old_path="pieces",
+    ),
+    Question(
+        "compare",
+        "Compare models",
+        "Which model does what?",
+        "compare_arrows",
+        (*MODELS, "chunks"),
+        "compare",
+        "compare",
+        next="And your sentence?",
+    ),
+    Question(
+        "sentence",
+        "Try a sentence",
+        "What does the model make of your sentence?",
+        "edit",
+        OF_EXPERIMENT,
+        next="How does it do that?",
+    ),
+    Question(
+        "model", "Inside the model", "What happens to [CLS] on its way?", "schema", OF_EXPERIMENT
+    ),
+    Question("", "", "", "", MODELS, "report", "report"),
+)
+"""In the order in which they lead to each other; the page of the first is also at /."""
+
+PAGES: Final = {question.path: question for question in QUESTIONS if question.path}
+
+FIRST_PAGE: Final = next(iter(PAGES))
+
+COMMANDS: Final = {question.command: question for question in QUESTIONS if question.command}
