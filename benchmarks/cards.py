@@ -12,21 +12,13 @@ from typing import Any
 from PIL import Image
 
 import clsviz
-from clsviz import figures
+from clsviz import api, figures
 from clsviz.figures.image import DOTS, translate
-from clsviz.jobs.jobs import Job
-from clsviz.jobs.measure import measure
-from clsviz.jobs.worker import IN_PROCESS
 from clsviz.questions import PAGES
-from clsviz.results import SHIPPED, anatomy
-from clsviz.results.norms import answer
+from clsviz.results import typed
 from clsviz.results.result import Result
-from clsviz.results.typed import Trace, trace, typed
 from clsviz.settings import Experiment
-from clsviz.sources import models, sampling
-from clsviz.sources.prepared import Measured, Prepared
-from clsviz.store.measurements import Measurements
-from clsviz.store.results import Results
+from clsviz.sources import models
 
 PICTURES = Path(str(clsviz.__file__)).parent / "ui" / "pictures"
 
@@ -65,21 +57,11 @@ def answers_in(store: Path) -> dict[str, Result]:
 
 def of_example(store: Path) -> dict[str, Result]:
     """The answers on the example sentence: its place among the corpus, and the model inside."""
-    experiment, weights, results = Experiment(), models.find("minilm"), Results(store, SHIPPED)
-    tracing, measuring, answering = Job[Trace](), Job[Measured](), Job[Result]()
-    sentence = weights, experiment.precision, anatomy.EXAMPLE
-    list(trace(tracing, *sentence, IN_PROCESS, results))
-    prepared = Prepared(weights, sampling.draw(experiment, store))
-    measurements = Measurements(store, SHIPPED)
-    list(measure(measuring, prepared, experiment, "norms", measurements, IN_PROCESS))
-    assert tracing.result
-    assert measuring.result
-    list(answer(answering, measuring.result, experiment, results))
-    assert answering.result
-    parts = anatomy.dissected(*sentence, IN_PROCESS, results)
+    norms = clsviz.measure(store=store)
+    traced = api.trace(store=store)
     return {
-        "sentence": typed(tracing.result, answering.result, measuring.result, experiment),
-        "model": anatomy.anatomy(parts, weights, anatomy.EXAMPLE, experiment),
+        "sentence": typed.result(traced, norms.answered, norms, Experiment()),
+        "model": api.anatomy(store=store),
     }
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from clsviz.analyses.search import Indexed, rank_all
-from clsviz.results.search import answer, verdict_of
-from clsviz.settings import Experiment
+from clsviz.analyses.own_vectors import Indexed
+from clsviz.analyses.search import evaluate, rank_all
+from clsviz.results.search import verdict_of
+from clsviz.settings import Experiment, SearchSettings
 from clsviz.sources.searches import find
 
 N_TEXTS, WIDTH, N_WORDS = 300, 64, 2000
@@ -51,7 +52,8 @@ def verdict(seed: int, *, is_bent: bool, n_equal: int) -> tuple[str, float]:
         lengths,
         np.zeros(N_TEXTS, bool),
     )
-    answers = answer(searches, rank_all(searches, indexed, 0, None), "cosine", 0)
+    rankings = rank_all(searches, indexed, 0, None)
+    answers = evaluate(searches, rankings, experiment, SearchSettings())
     return verdict_of(answers), answers.own.exposure[0] or 0.0
 
 

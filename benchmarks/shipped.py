@@ -8,16 +8,11 @@ import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from clsviz.api import chunk_test, compare, measure, probe, search_test
-from clsviz.jobs.jobs import Job
-from clsviz.jobs.worker import InProcess
-from clsviz.results import SHIPPED
-from clsviz.results.anatomy import EXAMPLE
-from clsviz.results.typed import Trace, trace
+from clsviz.api import chunk_test, compare, measure, probe, search_test, trace
 from clsviz.settings import Experiment
 from clsviz.sources import models
+from clsviz.store import SHIPPED
 from clsviz.store.measurements import Measurements
-from clsviz.store.results import Results
 
 
 def main() -> None:
@@ -35,7 +30,7 @@ def main() -> None:
         add_probes(Path(store))
     with tempfile.TemporaryDirectory() as store:
         add_searches(Path(store))
-    add_example()
+    trace(store=SHIPPED)  # of the sentence that pages on one sentence begin with
 
 
 def add_probes(store: Path) -> None:
@@ -56,12 +51,6 @@ def add_searches(store: Path) -> None:
     print(compare(["minilm", f"{models.UNTRAINED}minilm"], store=store).verdict)
     for path in (store / "results").iterdir():
         shutil.copy(path, SHIPPED / "results")
-
-
-def add_example() -> None:
-    """Add the sentence that pages on one sentence begin with."""
-    weights, store, job = models.find("minilm"), Results(SHIPPED), Job[Trace]()
-    list(trace(job, weights, "exact", EXAMPLE, InProcess(), store))
 
 
 if __name__ == "__main__":

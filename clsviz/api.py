@@ -6,15 +6,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
-from clsviz.analyses import anatomy as dissecting
 from clsviz.analyses import chunks as chunking
 from clsviz.analyses import compare as comparing
 from clsviz.analyses import norms as measuring
 from clsviz.analyses import probes as probing
 from clsviz.analyses import search as searching
 from clsviz.analyses import typed as tracing
-from clsviz.analyses.anatomy import EXAMPLE
-from clsviz.analyses.typed import Trace
+from clsviz.analyses.typed import EXAMPLE, Trace
 from clsviz.errors import ClsvizError, CorpusError, SettingError
 from clsviz.jobs.measure import draw
 from clsviz.jobs.worker import IN_PROCESS, Runner
@@ -313,7 +311,7 @@ def anatomy(
     workspace, shows = Workspace.of(store, runner), _progress(progress)
     with shows.at("fetch"):
         weights = model_names.find(model, seed, shows)
-    parts = dissecting.dissect(weights, experiment.precision, text, workspace, shows)
+    parts = tracing.dissect(weights, experiment.precision, text, workspace, shows)
     return anatomy_words.result(parts, weights, text, experiment)
 
 

@@ -18,8 +18,7 @@ from clsviz.settings import ChunkTestSettings, Experiment, Similarity
 from clsviz.sources import chunks, models, searches, sentences
 from clsviz.sources.chunks import Chunks
 from clsviz.sources.models import Weights
-from clsviz.sources.prepared import Prepared
-from clsviz.sources.sampling import Sample
+from clsviz.sources.sampling import Prepared, Sample
 from clsviz.sources.searches import Searches, corpus_of
 from clsviz.statistics import ranking
 from clsviz.statistics.containment import Recall, interval_of_mean

@@ -23,7 +23,7 @@ from clsviz.sources import models
 from clsviz.sources.chunks import Chunks
 from clsviz.sources.chunks import find as find_chunks
 from clsviz.sources.models import Weights
-from clsviz.sources.prepared import Measured, Prepared
+from clsviz.sources.sampling import Measured, Prepared
 from clsviz.sources.searches import Searches
 from clsviz.sources.searches import find as find_searches
 from clsviz.statistics import ridge

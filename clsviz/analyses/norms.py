@@ -20,8 +20,7 @@ from clsviz.numbers import number
 from clsviz.progress import Progress
 from clsviz.settings import Experiment
 from clsviz.sources.models import Weights
-from clsviz.sources.prepared import Measured
-from clsviz.sources.sampling import sample_of
+from clsviz.sources.sampling import Measured, sample_of
 from clsviz.statistics import curve as curves
 from clsviz.statistics import lengths as by_length
 from clsviz.statistics import line as lines

@@ -19,7 +19,7 @@ from clsviz.progress import Progress
 from clsviz.settings import Experiment
 from clsviz.sources import models
 from clsviz.sources.models import UNTRAINED
-from clsviz.sources.prepared import Measured, Prepared
+from clsviz.sources.sampling import Measured, Prepared
 from clsviz.statistics import ridge
 from clsviz.statistics.intervals import Floats, check_different, folds
 from clsviz.statistics.ranking import unit

@@ -16,7 +16,7 @@ from clsviz.progress import Progress
 from clsviz.settings import Experiment, SearchSettings, Similarity
 from clsviz.sources import models, searches
 from clsviz.sources.models import Weights
-from clsviz.sources.prepared import Prepared
+from clsviz.sources.sampling import Prepared
 from clsviz.sources.searches import Searches
 from clsviz.statistics import fixes
 from clsviz.statistics.exposure import Evaluation, Ranking

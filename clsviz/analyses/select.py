@@ -11,8 +11,7 @@ from clsviz.errors import SettingError
 from clsviz.measurements import Kind, Means, Norms
 from clsviz.settings import Experiment, Unit
 from clsviz.sources.near_duplicates import near_duplicates
-from clsviz.sources.prepared import Measured
-from clsviz.sources.sampling import Sample
+from clsviz.sources.sampling import Measured, Sample
 from clsviz.store.results import Results
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A sentence in a model: word by word, and the sentences of a corpus that are nearest to it."""
+"""A sentence in a model, in parts and word by word, and the sentences that are nearest to it."""
 
 import re
 from dataclasses import dataclass
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clsviz.analyses.anatomy import EXAMPLE, VERSION, dissect
 from clsviz.analyses.select import lengths
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import Undefined
@@ -17,11 +16,17 @@ from clsviz.measurements import Vectors
 from clsviz.progress import Progress
 from clsviz.settings import Experiment, Precision
 from clsviz.sources.models import Weights
-from clsviz.sources.prepared import Measured
+from clsviz.sources.sampling import Measured
 from clsviz.statistics.intervals import OTHER
 
 if TYPE_CHECKING:
     import pandas as pd
+
+VERSION: Final = 1
+"""Changes when models are taken apart, or sentences measured word by word, in another way."""
+
+EXAMPLE: Final = "Sinan loves a beautiful day"
+"""The sentence of a visitor who has typed none; all that is measured of it is stored."""
 
 MOST_WORDS: Final = 60  # beginnings of a sentence that are measured
 
@@ -37,6 +42,23 @@ class Trace:
     text: str
     anatomy: Anatomy
     beginnings: Vectors
+
+
+def dissect(
+    weights: Weights, precision: Precision, text: str, workspace: Workspace, progress: Progress
+) -> Anatomy:
+    """The model in parts, with a text in it; of texts the example alone is stored.
+
+    Raises ModelError or SettingError.
+    """
+    key = "anatomy", VERSION, weights.fingerprint, precision
+    known = workspace.results.find(key, Anatomy) if text == EXAMPLE else None
+    if known is not None:
+        return known
+    with progress.at("model", weights):
+        workspace.runner.load(weights, precision)
+        parts = workspace.runner.dissect(weights, precision, text)
+    return workspace.results.put(key, parts) if text == EXAMPLE else parts
 
 
 def beginnings(text: str) -> list[str]:

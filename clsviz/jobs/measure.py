@@ -12,8 +12,7 @@ from clsviz.progress import Progress
 from clsviz.settings import Experiment
 from clsviz.sources import corpora, models, sampling
 from clsviz.sources.models import Weights
-from clsviz.sources.prepared import Measured, Prepared
-from clsviz.sources.sampling import Sample
+from clsviz.sources.sampling import Measured, Prepared, Sample
 from clsviz.store.measurements import MERGED, n_sentences
 
 SLICE_SECONDS = 1.0
@@ -78,33 +77,33 @@ def measure(
         means = Means.from_slices(stored) if has_means else None
         return Measured(key, weights, sample, norms, n_new, seconds, is_complete, means)
 
-    with progress.at("model", weights):
-        measured, slices = measurements.read(key, total), list[Arrays]()
-        done = merged = sum(map(n_sentences, measured))
-        n_new, size, seconds, published = 0, FIRST_SLICE, 0.0, 0
-        progress(done, total, "sentences")
-        if done < total:
+    measured, slices = measurements.read(key, total), list[Arrays]()
+    done = merged = sum(map(n_sentences, measured))
+    n_new, size, seconds, published = 0, FIRST_SLICE, 0.0, 0
+    progress(done, total, "sentences")
+    if done < total:
+        with progress.at("model", weights):
             runner.load(weights, experiment.precision)
-        while done < total:
-            if done >= max(1, GROWTH * published):
-                publish(result())
-                published = done
-            progress(done, total, "sentences")  # another job may measure the same meanwhile
-            arrays = measurements.read_from(key, done, total)
-            if arrays is None:
-                sentences = sample.sentences(done, min(done + size, total))
-                began = time.monotonic()
-                arrays = runner.run(weights, experiment.precision, sentences, kind)
-                last = time.monotonic() - began
-                seconds, n_new = seconds + last, n_new + len(sentences)
-                size = max(FIRST_SLICE, round(len(sentences) * SLICE_SECONDS / last))
-                measurements.append(key, done, arrays)
-            slices.append(arrays)
-            done += n_sentences(arrays)
-            if len(slices) == MERGED:
-                measured.append(measurements.merge(key, merged, slices))
-                slices, merged = [], done
-        progress(done, total, "sentences")
+            while done < total:
+                if done >= max(1, GROWTH * published):
+                    publish(result())
+                    published = done
+                progress(done, total, "sentences")  # another job may measure the same meanwhile
+                arrays = measurements.read_from(key, done, total)
+                if arrays is None:
+                    sentences = sample.sentences(done, min(done + size, total))
+                    began = time.monotonic()
+                    arrays = runner.run(weights, experiment.precision, sentences, kind)
+                    last = time.monotonic() - began
+                    seconds, n_new = seconds + last, n_new + len(sentences)
+                    size = max(FIRST_SLICE, round(len(sentences) * SLICE_SECONDS / last))
+                    measurements.append(key, done, arrays)
+                slices.append(arrays)
+                done += n_sentences(arrays)
+                if len(slices) == MERGED:
+                    measured.append(measurements.merge(key, merged, slices))
+                    slices, merged = [], done
+            progress(done, total, "sentences")
     workspace.note_speed(weights, experiment.precision, n_new, seconds)
     whole = result()
     publish(whole)

@@ -20,7 +20,7 @@ from clsviz.progress import Progress
 from clsviz.settings import Experiment, Precision
 from clsviz.sources import models
 from clsviz.sources.models import Weights
-from clsviz.sources.prepared import Prepared
+from clsviz.sources.sampling import Prepared
 from clsviz.store.measurements import Measurements, n_sentences
 
 TASK: Final = 2048

@@ -75,7 +75,7 @@ class Worker(InProcess):
     """
 
     def __init__(self, hung_seconds: float = HUNG_SECONDS) -> None:
-        self._hung_seconds = hung_seconds
+        self.hung_seconds = hung_seconds
         self._executor: Executor | None = None
 
     def _call(self, function: Callable[..., T], weights: Weights, *rest: Any) -> T:
@@ -83,7 +83,7 @@ class Worker(InProcess):
 
         from loky.process_executor import ShutdownExecutorError
 
-        limit = LOADING_SECONDS if function is _load else self._hung_seconds
+        limit = LOADING_SECONDS if function is _load else self.hung_seconds
         for _ in range(2):  # after a kill the next call fails, too
             executor = self._executor = self._executor or _start()
             try:

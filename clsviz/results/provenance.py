@@ -12,7 +12,7 @@ from clsviz import questions
 from clsviz.settings import OWN, SETTINGS, STANDS_FOR, Experiment, settings_of
 from clsviz.sources.corpora import Corpus
 from clsviz.sources.models import Weights
-from clsviz.sources.prepared import Measured, Prepared
+from clsviz.sources.sampling import Measured, Prepared
 
 VERSION: Final = "2.0.0"
 

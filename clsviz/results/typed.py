@@ -16,7 +16,7 @@ from clsviz.results.norms import WAITING
 from clsviz.results.result import Fact, Result
 from clsviz.results.wording import POOLINGS, remedy_of
 from clsviz.settings import Experiment
-from clsviz.sources.prepared import Measured
+from clsviz.sources.sampling import Measured
 from clsviz.statistics.intervals import LARGER, OTHER
 from clsviz.statistics.lengths import FEWEST_SIMILAR, are_similar, percentile
 

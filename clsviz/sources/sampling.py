@@ -1,4 +1,4 @@
-"""Samples: sentences of a corpus in random order."""
+"""Samples: sentences of a corpus in random order, before and after they are measured."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,9 +7,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from clsviz.measurements import Means, Norms
 from clsviz.progress import Progress, silent
 from clsviz.settings import Experiment
 from clsviz.sources.corpora import Corpus, is_on_hub, open_corpus
+from clsviz.sources.models import Weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,3 +57,31 @@ def sample_of(corpus: Corpus, experiment: Experiment) -> Sample:
     if experiment.sample_size != "all":
         order = order[: experiment.sample_size].copy()
     return Sample(corpus, experiment.seed, order)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A model and a sample, ready to be measured."""
+
+    weights: Weights
+    sample: Sample
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The norms of the first `len(norms)` sentences of a sample, by one model.
+
+    key: the name under which they are stored. n_new: sentences that were measured now, which took
+    so many seconds; the others were stored.
+    is_complete: True if every sentence of the sample is measured.
+    means: norms of the mean of these sentences, where all of them are measured too.
+    """
+
+    key: str
+    weights: Weights
+    sample: Sample
+    norms: Norms
+    n_new: int
+    seconds: float
+    is_complete: bool
+    means: Means | None = None

@@ -29,7 +29,7 @@ CANCELLED = 1e-9  # a variance that is less of the sums it is the difference of 
 def predict(vectors: ArrayLike, targets: ArrayLike, fold_of: NDArray[np.intp]) -> Floats:
     """Targets of n sentences as ridge regressions on the other folds predict them: float64 (n, m).
 
-    vectors: (n, width). targets: (n, m), such as lengths. fold_of: (n,), from `bootstrap.folds`,
+    vectors: (n, width). targets: (n, m), such as lengths. fold_of: (n,), from `intervals.folds`,
     which keeps near-duplicates together; the penalty of each target is chosen by the same folds,
     of those that the regression is fitted to, and dimensions are scaled on these alone.
     Raises Undefined where the vectors or a target do not vary, or are not finite.

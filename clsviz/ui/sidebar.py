@@ -138,16 +138,6 @@ def take_layer(names: Sequence[str], rows: list[int]) -> None:
         change("pooling", "cls" if is_layer else names[row])
 
 
-def source_of(experiment: Experiment) -> tuple[object, ...]:
-    """The settings that decide which model and which sentences are prepared."""
-    return tuple(getattr(experiment, name) for name in SETTINGS[: SETTINGS.index("precision")])
-
-
-def measurement_of(experiment: Experiment) -> tuple[object, ...]:
-    """The settings that decide what is measured."""
-    return *source_of(experiment), experiment.precision, experiment.probe_size
-
-
 def change(name: str, value: str | int | list[str]) -> None:
     """Change a setting, by a callback: a page runs after the widgets of the settings."""
     st.session_state[name] = value

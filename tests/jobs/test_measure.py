@@ -20,8 +20,7 @@ from clsviz.jobs.workspace import Workspace
 from clsviz.progress import Cancelled, Progress
 from clsviz.settings import Experiment
 from clsviz.sources.models import Weights
-from clsviz.sources.prepared import Measured, Prepared
-from clsviz.sources.sampling import draw
+from clsviz.sources.sampling import Measured, Prepared, draw
 from clsviz.store.measurements import Measurements
 from clsviz.store.results import Results
 
@@ -130,11 +129,11 @@ def test_slices_are_merged(
 
 @pytest.mark.slow
 def test_the_worker_measures_and_is_replaced_when_it_ends_or_hangs(prepared: Prepared) -> None:
-    worker, impatient = Worker(hung_seconds=240), Worker(hung_seconds=3)
+    worker = Worker(hung_seconds=240)
     question = prepared.weights, "exact", prepared.sample.sentences(0, 5), "norms"
     expected = InProcess().run(*question)["cls"]
 
-    def measured(worker: Worker = worker) -> bool:
+    def measured() -> bool:
         return bool(np.allclose(worker.run(*question)["cls"], expected, rtol=1e-5))
 
     def pid() -> int:
@@ -148,8 +147,10 @@ def test_the_worker_measures_and_is_replaced_when_it_ends_or_hangs(prepared: Pre
     worker.load(*question[:2])
     assert measured()
     os.kill(first := pid(), signal.SIGSTOP)
+    worker.hung_seconds = 3
     with pytest.raises(ModelError, match="did not answer"):
-        measured(impatient)
+        measured()
+    worker.hung_seconds = 240
     worker.load(*question[:2])
     assert measured()
     assert pid() != first

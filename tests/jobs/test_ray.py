@@ -13,7 +13,7 @@ from clsviz.measurements import Norms
 from clsviz.progress import silent
 from clsviz.settings import Experiment
 from clsviz.sources import models, sampling
-from clsviz.sources.prepared import Prepared
+from clsviz.sources.sampling import Prepared
 from clsviz.store.measurements import Measurements
 
 

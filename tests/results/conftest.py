@@ -12,8 +12,7 @@ from clsviz.jobs.workspace import Workspace
 from clsviz.progress import silent
 from clsviz.settings import Experiment
 from clsviz.sources.models import Weights
-from clsviz.sources.prepared import Measured, Prepared
-from clsviz.sources.sampling import draw
+from clsviz.sources.sampling import Measured, Prepared, draw
 from clsviz.store.measurements import Measurements
 from clsviz.store.results import Results
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from results.conftest import workspace_of
 
-from clsviz.analyses.anatomy import EXAMPLE, dissect
+from clsviz.analyses.typed import EXAMPLE, dissect
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import SettingError
 from clsviz.jobs.worker import InProcess

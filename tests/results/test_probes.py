@@ -16,7 +16,7 @@ from clsviz.results.probes import result as result_of
 from clsviz.results.result import Fact, Result
 from clsviz.settings import Experiment
 from clsviz.sources import models
-from clsviz.sources.prepared import Measured, Prepared
+from clsviz.sources.sampling import Measured, Prepared
 from clsviz.statistics import ridge
 from clsviz.statistics.intervals import folds
 from clsviz.store.results import Results

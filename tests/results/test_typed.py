@@ -11,9 +11,9 @@ from results.conftest import workspace_of
 from scipy.spatial.distance import cdist
 from scipy.stats import percentileofscore
 
-from clsviz.analyses.anatomy import EXAMPLE
 from clsviz.analyses.norms import fit, points
 from clsviz.analyses.typed import (
+    EXAMPLE,
     MOST_WORDS,
     Trace,
     beginnings,
@@ -31,7 +31,7 @@ from clsviz.results.typed import result as result_of
 from clsviz.results.typed import verdict_of
 from clsviz.settings import Experiment
 from clsviz.sources.models import Weights
-from clsviz.sources.prepared import Measured
+from clsviz.sources.sampling import Measured
 from clsviz.store.results import Results
 
 TEXT = (

@@ -11,8 +11,8 @@ import clsviz
 from benchmarks.cards import answers_in
 from clsviz import figures, web
 from clsviz.report import page as report_page
-from clsviz.results import ELSEWHERE
 from clsviz.results.result import Result
+from clsviz.results.wording import ELSEWHERE
 
 
 @pytest.fixture(scope="module")

@@ -54,7 +54,7 @@ inputs = result.answered.inputs
 layout.head(result)
 chart.show(
     work.picture(result),
-    key="chunks",
+    key="chunk-sizes",
     alt=f"{result.question} {result.verdict}",
     height=HEIGHT,
 )

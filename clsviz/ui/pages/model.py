@@ -6,7 +6,7 @@ from typing import Final
 import streamlit as st
 
 from clsviz import api
-from clsviz.analyses.anatomy import EXAMPLE
+from clsviz.analyses.typed import EXAMPLE
 from clsviz.results.anatomy import answers, hidden_state, pooler
 from clsviz.settings import Experiment
 from clsviz.ui import chart, layout, progress, share, typed, work

@@ -6,8 +6,7 @@ from typing import Any
 import streamlit as st
 
 from clsviz import api, figures
-from clsviz.analyses.anatomy import EXAMPLE
-from clsviz.analyses.typed import Nearest, cosine, vector_of
+from clsviz.analyses.typed import EXAMPLE, Nearest, cosine, vector_of
 from clsviz.analyses.typed import nearest as find_nearest
 from clsviz.measurements import Vectors
 from clsviz.numbers import counted, percent
