@@ -14,9 +14,8 @@ from clsviz.analyses import search as searching
 from clsviz.analyses import typed as tracing
 from clsviz.analyses.typed import EXAMPLE, Trace
 from clsviz.errors import ClsvizError, CorpusError, SettingError
-from clsviz.jobs.measure import draw
+from clsviz.jobs.measure import Workspace, draw, find_model
 from clsviz.jobs.worker import IN_PROCESS, Runner
-from clsviz.jobs.workspace import Workspace
 from clsviz.progress import Calls, Progress, silent
 from clsviz.questions import COMMANDS, PAGES
 from clsviz.report import page
@@ -36,9 +35,9 @@ from clsviz.settings import (
     SearchSettings,
     Settings,
     Similarity,
+    heeded,
     refuse,
 )
-from clsviz.sources import models as model_names
 
 Store: TypeAlias = str | Path | Workspace | None
 """The folder of what is stored, by default `default_store()`; the server gives its workspace."""
@@ -46,7 +45,6 @@ Store: TypeAlias = str | Path | Workspace | None
 MOST_MODELS = 6  # that are compared
 
 Shows: TypeAlias = Progress | Callable[[int, int, str], object]
-"""Is called with what is done, of how much, and of what."""
 
 
 def measure(
@@ -116,9 +114,8 @@ def probe(
     """
     experiment, texts = _experiment(model, corpus, settings)
     refuse("probe", experiment)
-    workspace, shows = Workspace.of(store, runner), _progress(progress)
-    in_words = shows.worded(lambda numbers: probe_words.result(numbers, experiment))
-    inputs = experiment, workspace, in_words, texts
+    in_words = _progress(progress).worded(lambda numbers: probe_words.result(numbers, experiment))
+    inputs = experiment, Workspace.of(store, runner), in_words, texts
     result = probe_words.result(probing.probes(*inputs, random_weights=random_weights), experiment)
     return result if texts is None else replace(result, command="")
 
@@ -264,15 +261,14 @@ def report(
     """
     experiment, texts = _experiment(model, corpus, settings)
     workspace, shows = Workspace.of(store, runner), _progress(progress)
-    with shows.at("fetch"):
-        weights = model_names.find(experiment.model, experiment.seed, shows)
+    weights = find_model(experiment.model, experiment.seed, shows)
     sample = draw(experiment, workspace, shows, texts)
     options: dict[str, Any] = {"store": workspace, "progress": shows}
     view = {**asdict(experiment), "corpus": corpus, **options}
     del view["model"]
     search = comparing.search_of(experiment, search_corpus, search_pooling)
     searched: dict[str, Any] = {"search_corpus": search_corpus, "search_pooling": search_pooling}
-    norm = {**view, "probe_size": DEFAULTS["probe_size"]}
+    norm = {**view, "probe_size": heeded("measure", experiment).probe_size}
     asked: dict[str, Callable[[], Result]] = {
         "norm_vs_length": partial(measure, model, **norm),
         "where_length_lives": partial(probe, model, **view),
@@ -309,8 +305,7 @@ def anatomy(
     """The model in parts, and [CLS] of a text after each; raises ClsvizError."""
     experiment = Experiment(model, seed=seed, precision=precision)
     workspace, shows = Workspace.of(store, runner), _progress(progress)
-    with shows.at("fetch"):
-        weights = model_names.find(model, seed, shows)
+    weights = find_model(model, seed, shows)
     parts = tracing.dissect(weights, experiment.precision, text, workspace, shows)
     return anatomy_words.result(parts, weights, text, experiment)
 
@@ -327,8 +322,7 @@ def trace(
 ) -> Trace:
     """A sentence in a model, word by word; raises ClsvizError."""
     workspace, shows = Workspace.of(store, runner), _progress(progress)
-    with shows.at("fetch"):
-        weights = model_names.find(model, seed, shows)
+    weights = find_model(model, seed, shows)
     return tracing.trace(weights, precision, text, workspace, shows)
 
 

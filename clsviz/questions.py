@@ -45,73 +45,30 @@ class Question(NamedTuple):
     old_path: str = ""
 
 
+# fmt: off
 QUESTIONS: Final = (
-    Question(
-        "norm_vs_length",
-        "Norm vs length",
-        "Does the model encode a sentence’s length in the norm of its [CLS]?",
-        "scatter_plot",
-        NORM,
-        "measure",
-        "measure",
-        next="Then where is it?",
-    ),
-    Question(
-        "where_length_lives",
-        "Where length lives",
-        "Where can length be read from?",
-        "layers",
-        OF_EXPERIMENT,
-        "probe",
-        "probe",
-        next="Does it matter?",
-    ),
-    Question(
-        "search",
-        "Does length bend my search?",
-        "Are texts of some lengths found more often than they are right?",
-        "search",
-        SEARCH,
-        "search-test",
-        "search_test",
-        {**SEARCHED, "sample_size": "all"},
-        next="How long may a text be?",
-    ),
-    Question(
-        "chunks",
-        "How long may a chunk be?",
-        "Up to which length does a chunk keep its sentences findable?",
-        "content_cut",
-        SEARCH,
-        "chunk-test",
-        "chunk_test",
-        {**SEARCHED, "sample_size": DEFAULT_CHUNKED},
-        next="Is another model better?",
-        old_path="pieces",
-    ),
-    Question(
-        "compare",
-        "Compare models",
-        "Which model does what?",
-        "compare_arrows",
-        (*MODELS, "chunks"),
-        "compare",
-        "compare",
-        next="And your sentence?",
-    ),
-    Question(
-        "sentence",
-        "Try a sentence",
-        "What does the model make of your sentence?",
-        "edit",
-        OF_EXPERIMENT,
-        next="How does it do that?",
-    ),
-    Question(
-        "model", "Inside the model", "What happens to [CLS] on its way?", "schema", OF_EXPERIMENT
-    ),
+    Question("norm_vs_length", "Norm vs length",
+             "Does the model encode a sentence’s length in the norm of its [CLS]?", "scatter_plot",
+             NORM, "measure", "measure", next="Then where is it?"),
+    Question("where_length_lives", "Where length lives", "Where can length be read from?",
+             "layers", OF_EXPERIMENT, "probe", "probe", next="Does it matter?"),
+    Question("search", "Does length bend my search?",
+             "Are texts of some lengths found more often than they are right?", "search", SEARCH,
+             "search-test", "search_test", {**SEARCHED, "sample_size": "all"},
+             "How long may a text be?"),
+    Question("chunks", "How long may a chunk be?",
+             "Up to which length does a chunk keep its sentences findable?", "content_cut", SEARCH,
+             "chunk-test", "chunk_test", {**SEARCHED, "sample_size": DEFAULT_CHUNKED},
+             "Is another model better?", "pieces"),
+    Question("compare", "Compare models", "Which model does what?", "compare_arrows",
+             (*MODELS, "chunks"), "compare", "compare", next="And your sentence?"),
+    Question("sentence", "Try a sentence", "What does the model make of your sentence?", "edit",
+             OF_EXPERIMENT, next="How does it do that?"),
+    Question("model", "Inside the model", "What happens to [CLS] on its way?", "schema",
+             OF_EXPERIMENT),
     Question("", "", "", "", MODELS, "report", "report"),
 )
+# fmt: on
 """In the order in which they lead to each other; the page of the first is also at /."""
 
 PAGES: Final = {question.path: question for question in QUESTIONS if question.path}

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from clsviz import limits
 from clsviz.errors import Undefined
-from clsviz.jobs.measure import last_vectors
-from clsviz.jobs.workspace import Workspace
+from clsviz.jobs.measure import Workspace, last_vectors
 from clsviz.progress import Progress
 from clsviz.settings import ChunkTestSettings, Experiment, Similarity
 from clsviz.sources import chunks, models, searches, sentences

@@ -10,16 +10,14 @@ from clsviz.analyses import chunks as chunking
 from clsviz.analyses.chunks import ChunkInputs, Containment, advised_of, recalls_of
 from clsviz.analyses.norms import line_of
 from clsviz.analyses.probes import baseline_error, predict
-from clsviz.analyses.search import Rankings, key_of, ranked
+from clsviz.analyses.search import Rankings, ranked
 from clsviz.analyses.select import layer_of, norms_of, select, used_of
 from clsviz.errors import SettingError, Undefined
-from clsviz.jobs.measure import draw, measure, stored
-from clsviz.jobs.workspace import Workspace
+from clsviz.jobs.measure import Workspace, draw, find_model, measure, stored
 from clsviz.numbers import lowered
 from clsviz.progress import Progress
 from clsviz.questions import DEFAULT_CHUNKED
 from clsviz.settings import Experiment, Pooling
-from clsviz.sources import models
 from clsviz.sources.chunks import Chunks
 from clsviz.sources.chunks import find as find_chunks
 from clsviz.sources.models import Weights
@@ -147,8 +145,7 @@ def compare(
     if search is None and has_chunks:
         reason = "chunks is set, and search_corpus is empty."
         raise SettingError(reason, "Name the corpus whose texts are cut.")
-    with progress.at("fetch"):
-        weights = [models.find(name, experiments[0].seed, progress) for name in names]
+    weights = [find_model(name, experiments[0].seed, progress) for name in names]
     samples = [draw(view, workspace, progress, texts) for view in experiments]
     with progress.at("fetch"):
         cutting = replace(search, sample_size=DEFAULT_CHUNKED) if search and has_chunks else None
@@ -184,22 +181,25 @@ def _compare(inputs: CompareInputs, workspace: Workspace, progress: Progress) ->
     prepared, experiment = inputs.prepared, inputs.experiment
     known = workspace.results.find(compare_key(inputs), Comparison)
     n = 0 if known else min(len(prepared[0].sample), experiment.probe_size)
-    total = sum(n + _n_texts(inputs, one.weights, workspace) for one in prepared)
+    n_chunks = inputs.chunks.n_chunks if isinstance(inputs.chunks, Chunks) else 0
+    total = len(prepared) * (n + _n_searched(inputs) + n_chunks)
     done, seconds = 0, 0.0
+
+    def check(part: Measured) -> None:
+        norms_of(part.norms, experiment, part.weights.label)
+
     rankings: list[Rankings] = []
     containments: list[Containment] = []
     for one in prepared:
         if known is None:
             part = progress.part(done, total, "texts")
-            seconds += measure(
-                one, experiment, "vectors", workspace, part, _checked(experiment)
-            ).seconds
+            seconds += measure(one, experiment, "vectors", workspace, part, check).seconds
             done += n
         try:
             if isinstance(inputs.searches, Searches) and inputs.search:
                 of_model = inputs.searches, one.weights, inputs.search, None, workspace
                 rankings.append(ranked(*of_model, progress.part(done, total, "texts")))
-                done += _n_searched(inputs, one.weights, workspace)
+                done += _n_searched(inputs)
         except Undefined as error:
             inputs = replace(inputs, searches=_of_model(one.weights, error))
         try:
@@ -208,7 +208,7 @@ def _compare(inputs: CompareInputs, workspace: Workspace, progress: Progress) ->
                 part = progress.part(done, total, "texts")
                 containment = chunking.contained(cut, inputs.search, "cosine", workspace, part)
                 containments.append(containment)
-                done += inputs.chunks.n_chunks
+                done += n_chunks
         except Undefined as error:
             inputs = replace(inputs, chunks=_of_model(one.weights, error))
     searched = rankings if isinstance(inputs.searches, Searches) else []
@@ -242,24 +242,10 @@ def _of_model(weights: Weights, error: Undefined) -> str:
     return str(Undefined(f"{weights.label}: {lowered(error.reason)}", error.remedy))
 
 
-def _checked(experiment: Experiment) -> Callable[[Measured], object]:
-    """Raises SettingError, with the first sentences, where the model lacks the vector."""
-    return lambda part: norms_of(part.norms, experiment, part.weights.label)
-
-
-def _n_searched(inputs: CompareInputs, weights: Weights, workspace: Workspace) -> int:
-    """Texts and queries that a model has yet to measure."""
-    if inputs.search is None or not isinstance(inputs.searches, Searches):
-        return 0
-    key = key_of(inputs.searches, weights.fingerprint, inputs.search, None)
-    is_known = workspace.results.find(key, Rankings) is not None
-    return 0 if is_known else sum(map(len, inputs.searches.samples))
-
-
-def _n_texts(inputs: CompareInputs, weights: Weights, workspace: Workspace) -> int:
-    """Texts, queries and chunks that a model measures."""
-    n_chunks = inputs.chunks.n_chunks if isinstance(inputs.chunks, Chunks) else 0
-    return n_chunks + _n_searched(inputs, weights, workspace)
+def _n_searched(inputs: CompareInputs) -> int:
+    """Texts and queries that each model measures."""
+    searches = inputs.searches
+    return sum(map(len, searches.samples)) if isinstance(searches, Searches) else 0
 
 
 def _computed(inputs: CompareInputs, workspace: Workspace, progress: Progress) -> Comparison:

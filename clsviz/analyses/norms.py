@@ -13,8 +13,7 @@ from clsviz.analyses import own_vectors
 from clsviz.analyses.select import kind_of, layer_of, norms_of, select, used_of
 from clsviz.errors import Undefined
 from clsviz.jobs import ray
-from clsviz.jobs.measure import measure, prepare
-from clsviz.jobs.workspace import Workspace
+from clsviz.jobs.measure import Workspace, measure, prepare
 from clsviz.measurements import Norms
 from clsviz.numbers import number
 from clsviz.progress import Progress

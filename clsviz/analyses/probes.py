@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 from clsviz.analyses.norms import is_nearly_constant, line_of
 from clsviz.analyses.select import check_vector, layer_of, norms_of, select, used_of
 from clsviz.errors import Undefined
-from clsviz.jobs.measure import measure, prepare, stored
-from clsviz.jobs.workspace import Workspace
+from clsviz.jobs.measure import Workspace, find_model, measure, prepare, stored
 from clsviz.measurements import Vectors
 from clsviz.progress import Progress
 from clsviz.settings import Experiment
-from clsviz.sources import models
 from clsviz.sources.models import UNTRAINED
 from clsviz.sources.sampling import Measured, Prepared
 from clsviz.statistics import ridge
@@ -140,9 +138,7 @@ def probes(
     publish(numbers)
     name = UNTRAINED + experiment.model.removeprefix(UNTRAINED)
     view = replace(experiment, layer=None, pooling="cls")
-    with progress.at("fetch"):
-        weights = [models.find(name, seed, progress) for seed in SEEDS]
-    untrained = [Prepared(one, prepared.sample) for one in weights]
+    untrained = [Prepared(find_model(name, seed, progress), prepared.sample) for seed in SEEDS]
     if random_weights is None:
         known = [find(one, view, workspace.results) for one in untrained]
         random = [scores for scores, _ in filter(None, known)]

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from clsviz.analyses import own_vectors
 from clsviz.analyses.own_vectors import Indexed
 from clsviz.errors import Undefined
-from clsviz.jobs.measure import last_vectors
-from clsviz.jobs.workspace import Workspace
+from clsviz.jobs.measure import Workspace, last_vectors
 from clsviz.progress import Progress
 from clsviz.settings import Experiment, SearchSettings, Similarity
 from clsviz.sources import models, searches

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from clsviz.analyses.select import lengths
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import Undefined
-from clsviz.jobs.measure import measure, prepare
-from clsviz.jobs.workspace import Workspace
+from clsviz.jobs.measure import Workspace, measure, prepare
 from clsviz.measurements import Vectors
 from clsviz.progress import Progress
 from clsviz.settings import Experiment, Precision
@@ -22,8 +21,7 @@ from clsviz.statistics.intervals import OTHER
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION: Final = 1
-"""Changes when models are taken apart, or sentences measured word by word, in another way."""
+VERSION: Final = 1  # changes when models are taken apart, or sentences measured, in another way
 
 EXAMPLE: Final = "Sinan loves a beautiful day"
 """The sentence of a visitor who has typed none; all that is measured of it is stored."""

@@ -97,7 +97,7 @@ class Job(Progress, Generic[T]):
             self._jobs.yield_turn(self)
 
     def publish(self, make: Callable[[], T]) -> None:
-        """Show a result of what is done so far."""
+        """Show it on the page."""
         self.result = make()
 
     @contextmanager

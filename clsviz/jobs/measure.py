@@ -1,19 +1,23 @@
-"""Measuring a sample, a slice of about a second at a time."""
+"""Measuring a sample, a slice of about a second at a time, in the workspace of a call."""
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
 
+from clsviz import limits
 from clsviz.errors import CorpusError
-from clsviz.jobs.workspace import Workspace
+from clsviz.jobs.worker import IN_PROCESS, Runner
 from clsviz.measurements import FORMS, Arrays, Kind, Last, Means
 from clsviz.progress import Progress
-from clsviz.settings import Experiment
+from clsviz.settings import Experiment, Precision
 from clsviz.sources import corpora, models, sampling
-from clsviz.sources.models import Weights
+from clsviz.sources.models import Weights, count_weights
 from clsviz.sources.sampling import Measured, Prepared, Sample
-from clsviz.store.measurements import MERGED, n_sentences
+from clsviz.store import SHIPPED, default_store
+from clsviz.store.measurements import MERGED, Measurements, n_sentences
+from clsviz.store.results import Results
 
 SLICE_SECONDS = 1.0
 FIRST_SLICE = 16
@@ -21,6 +25,49 @@ FIRST_SLICE = 16
 
 GROWTH = 1.5
 """A result is published with so many times the sentences of the last: pages are drawn for it."""
+
+FEW = 500
+"""Fewer sentences say little about the speed."""
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """What a question needs besides its settings.
+
+    root: the store's folder, in which measurements and results are. runner: runs models.
+    speeds: of measuring, by precision: sentences times weights in a second.
+    """
+
+    root: Path
+    measurements: Measurements
+    results: Results
+    runner: Runner
+    speeds: dict[Precision, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, store: "str | Path | Workspace | None" = None, runner: Runner = IN_PROCESS) -> Self:
+        """The workspace of a store; by default of `default_store()`."""
+        if isinstance(store, cls):
+            return store
+        root = default_store() if store is None else Path(str(store)).expanduser()
+        stores = Measurements(root, SHIPPED, limits.number("store_bytes")), Results(root, SHIPPED)
+        return cls(root, *stores, runner)
+
+    def note_speed(
+        self, weights: Weights, precision: Precision, n_sentences: int, seconds: float
+    ) -> None:
+        """Note how long so many sentences took."""
+        n_weights = count_weights(weights.folder)
+        if n_sentences >= FEW and n_weights:
+            self.speeds[precision] = n_sentences * n_weights / seconds
+
+    def estimate(self, n_weights: int, n_sentences: int, precision: Precision) -> float | None:
+        """Seconds for a number of sentences; None where nothing has been measured yet.
+
+        n_weights: of the model, as `count_weights` has it: the time grows with them.
+        """
+        speed = self.speeds.get(precision)
+        return n_sentences * n_weights / speed if speed and n_weights else None
 
 
 def prepare(
@@ -30,9 +77,14 @@ def prepare(
 
     texts: in memory, in the place of the corpus. Raises CorpusError where the sample is empty.
     """
-    with progress.at("fetch"):
-        weights = models.find(experiment.model, experiment.seed, progress)
+    weights = find_model(experiment.model, experiment.seed, progress)
     return Prepared(weights, draw(experiment, workspace, progress, texts))
+
+
+def find_model(name: str, seed: int, progress: Progress) -> Weights:
+    """A model, with a seed of random weights; downloads what this machine lacks."""
+    with progress.at("fetch"):
+        return models.find(name, seed, progress)
 
 
 def draw(

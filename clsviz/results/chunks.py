@@ -10,9 +10,8 @@ from clsviz.analyses.chunks import RETRIEVERS, ChunkNumbers, Containment, advise
 from clsviz.errors import SettingError
 from clsviz.numbers import counted, percent, points
 from clsviz.results import provenance
-from clsviz.results.result import Fact, Result, first
+from clsviz.results.result import Fact, Result, first, origin
 from clsviz.results.search import BY, pipeline_caveats
-from clsviz.results.wording import origin
 from clsviz.settings import ChunkTestSettings, Experiment
 from clsviz.sources.chunks import SIZES
 from clsviz.statistics.containment import N_EQUAL, Recall, interval_of_mean, position_effect

@@ -13,8 +13,7 @@ from clsviz.encoder import pipeline
 from clsviz.numbers import counted, folded, length, lowered, percent
 from clsviz.results import provenance
 from clsviz.results.chunks import EASY
-from clsviz.results.result import Fact, Result, first
-from clsviz.results.wording import POOLINGS, left_out, origin, remedy_of
+from clsviz.results.result import POOLINGS, Fact, Result, first, left_out, origin, remedy_of
 from clsviz.settings import DEFAULTS
 from clsviz.sources.chunks import Chunks
 from clsviz.sources.searches import Searches
@@ -147,12 +146,7 @@ def _table(numbers: CompareNumbers) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    inputs, comparison, rows, cuts = (
-        numbers.inputs,
-        numbers.comparison,
-        numbers.searched,
-        numbers.cut,
-    )
+    inputs, comparison, rows = numbers.inputs, numbers.comparison, numbers.searched
     n_searches, search_corpus, search_fingerprint = 0, "", ""
     if isinstance(inputs.searches, Searches):
         n_searches, search_corpus = len(inputs.searches.relevant), inputs.searches.texts.label
@@ -164,7 +158,7 @@ def _table(numbers: CompareNumbers) -> "pd.DataFrame":
     for place, one in enumerate(inputs.prepared):
         weights, of_model = one.weights, comparison.models[place]
         search = rows[place] if rows else dict.fromkeys(SEARCH, np.nan)
-        chunks = cuts[place] if cuts else dict.fromkeys(CHUNKS, np.nan)
+        chunks = numbers.cut[place] if numbers.cut else dict.fromkeys(CHUNKS, np.nan)
         row = {
             "model": weights.name,
             "label": weights.label if labels[weights.label] == 1 else weights.name,

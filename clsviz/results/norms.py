@@ -11,8 +11,7 @@ from clsviz.encoder import pipeline
 from clsviz.errors import Constant, quote
 from clsviz.numbers import counted, lowered, number, percent, rounded
 from clsviz.results import provenance
-from clsviz.results.result import Fact, Result, first
-from clsviz.results.wording import POOLINGS, left_out, origin, remedy_of
+from clsviz.results.result import POOLINGS, Fact, Result, first, left_out, origin, remedy_of
 from clsviz.settings import Experiment
 from clsviz.statistics import lengths as by_length
 from clsviz.statistics.curve import Curve

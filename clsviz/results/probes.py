@@ -17,8 +17,7 @@ from clsviz.analyses.probes import (
 from clsviz.encoder import pipeline
 from clsviz.numbers import counted, folded, length, lowered, percent
 from clsviz.results import provenance
-from clsviz.results.result import Fact, Result, first
-from clsviz.results.wording import left_out, origin, remedy_of
+from clsviz.results.result import Fact, Result, first, left_out, origin, remedy_of
 from clsviz.settings import Experiment
 
 if TYPE_CHECKING:

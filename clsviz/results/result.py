@@ -1,4 +1,4 @@
-"""An answer, the same for every page, command and call."""
+"""An answer, the same for every page, command and call, and sentences that several have."""
 
 import base64
 import html
@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from clsviz.errors import SettingError, quote
-from clsviz.numbers import DASH, FORMS
+from clsviz.numbers import DASH, FORMS, counted
+from clsviz.settings import Experiment
 from clsviz.sources.corpora import Corpus
 from clsviz.sources.models import Weights
-from clsviz.statistics.intervals import Interval
+from clsviz.sources.sampling import Sample
+from clsviz.statistics.intervals import LARGER, Interval
+from clsviz.store import SHIPPED
+from clsviz.store.results import path_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +24,11 @@ if TYPE_CHECKING:
 
 WRITERS: Final = (".csv", ".parquet")  # endings of files for the table
 PICTURES: Final = (".png", ".svg", ".pdf", ".html")  # endings of files for the picture
+
+POOLINGS: Final = {"cls": "[CLS]", "mean": "mean-pooled vector", "pooler": "pooler output"}
+"""Vectors as sentences name them."""
+
+ELSEWHERE: Final = "The numbers that come with clsviz were measured on another machine."
 
 
 @dataclass(frozen=True)
@@ -146,6 +155,57 @@ class Result:
             f"<h3>{html.escape(self.question)}</h3>{lines}"
             f'<img alt="{html.escape(self.verdict)}" src="data:image/png;base64,{picture}">'
         )
+
+
+def origin(key: str | tuple[object, ...]) -> list[str]:
+    """A caveat where what has this key, of slices or of a result, comes with clsviz."""
+    path = SHIPPED / key if isinstance(key, str) else path_of(SHIPPED, key)
+    return [ELSEWHERE] * path.exists()
+
+
+def left_out(
+    experiment: Experiment,
+    sample: Sample,
+    n_long: int,
+    n_truncated: int,
+    n_models: int = 1,
+    unit: str = "tokens",
+) -> list[str]:
+    """Caveats on sentences over the cutoff, on truncated ones, and on a corpus that is too small.
+
+    n_truncated: of the others, those that not all of the models read as a whole. unit: of the
+    cutoff.
+    """
+    n, size = len(sample), experiment.sample_size
+    reader, by = ("the model", "") if n_models == 1 else ("a model", " by a model")
+    long = f"{experiment.length_cutoff:,} {unit} or more{by}"
+    cases = {
+        f"Left out: {counted(n_long)} of {long}.": n_long,
+        f"Left out: {counted(n_truncated)} longer than {reader} reads.": n_truncated,
+        f"The corpus has {counted(n)}: the sample is all of them.": size != "all" and n < size,
+    }
+    return [caveat for caveat, holds in cases.items() if holds]
+
+
+def remedy_of(
+    remedy: str, experiment: Experiment, sample: Sample, n_long: int, n_read: int | None = None
+) -> str:
+    """A remedy of statistics, which do not know where more sentences, or other lengths, may be.
+
+    n_long: sentences that a higher cutoff lets in. n_read: of the sample, None for all.
+    """
+    if remedy != LARGER:
+        return remedy
+    n, size, corpus = len(sample), experiment.sample_size, sample.corpus
+    is_all = size == "all" or n < size
+    if not corpus.reading.revision:  # of the Hub, no more is read than the sample
+        is_all = is_all or n == corpus.table.num_rows
+    remedies = ["raise the length cutoff"] * (n_long > 0)
+    if n_read is None or n_read == n:
+        remedies.append(f"take a larger {'corpus' if is_all else 'sample'}")
+    else:
+        remedies.append("raise probe_size")
+    return f"{', or '.join(remedies)}.".capitalize()
 
 
 def check_ending(path: Path, endings: Sequence[str]) -> None:

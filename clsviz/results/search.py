@@ -11,8 +11,7 @@ from clsviz.encoder import pipeline
 from clsviz.numbers import lowered, percent, points, rounded, times
 from clsviz.results import provenance
 from clsviz.results.norms import IN_WORDS
-from clsviz.results.result import Fact, Result
-from clsviz.results.wording import origin
+from clsviz.results.result import Fact, Result, origin
 from clsviz.settings import Experiment, SearchSettings
 from clsviz.sources.models import Weights
 from clsviz.statistics.exposure import FAIR, QUINTILES, SIGNIFICANT, Ranking

@@ -13,8 +13,7 @@ from clsviz.errors import Undefined, quote
 from clsviz.numbers import counted, lowered, percent
 from clsviz.results import provenance
 from clsviz.results.norms import WAITING
-from clsviz.results.result import Fact, Result
-from clsviz.results.wording import POOLINGS, remedy_of
+from clsviz.results.result import POOLINGS, Fact, Result, remedy_of
 from clsviz.settings import Experiment
 from clsviz.sources.sampling import Measured
 from clsviz.statistics.intervals import LARGER, OTHER

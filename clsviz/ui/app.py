@@ -7,7 +7,8 @@ from typing import Final
 import streamlit as st
 
 from clsviz.questions import PAGES
-from clsviz.ui import public, sidebar, typed
+from clsviz.ui import sidebar, typed
+from clsviz.ui.server import is_too_fast
 
 HOME: Final = Path(__file__).parent
 
@@ -27,7 +28,7 @@ def main() -> None:
         for path, one in PAGES.items()
     ]
     page = st.navigation(pages)
-    if public.is_too_fast():
+    if is_too_fast():
         st.error("You change this page more often than the server can follow. Wait a minute.")
         st.stop()
     typed.recall()

@@ -17,8 +17,8 @@ from clsviz.errors import ClsvizError, CorpusError, SettingError, quote
 from clsviz.settings import OF_EXPERIMENT, Experiment
 from clsviz.sources import corpora, hub_datasets, uploads
 from clsviz.sources.models import MODELS, is_folder
-from clsviz.ui import layout, public, typed
-from clsviz.ui.server import is_at_this_machine, server
+from clsviz.ui import layout, typed
+from clsviz.ui.server import bounded, check_names, check_size, is_at_this_machine, listed, server
 
 SETTINGS: Final = list(OF_EXPERIMENT)
 
@@ -82,7 +82,7 @@ def show(page: str) -> Experiment:
     with layout.showing_errors(stops=True):
         experiment = Experiment.parse(texts)
         _check_access(experiment.model, experiment.corpus)
-        public.check_size(experiment)
+        check_size(experiment)
     return experiment
 
 
@@ -94,7 +94,7 @@ def search() -> Experiment:
     texts |= {key: _text(name) for name, key in keywords.items() if key in SETTINGS}
     with layout.showing_errors(stops=True):
         _check_access(view.model, texts["corpus"])
-        return public.bounded(Experiment.parse(texts))
+        return bounded(Experiment.parse(texts))
 
 
 def models() -> list[str]:
@@ -218,12 +218,12 @@ def _draw_one(name: str) -> None:
     binding = None if name in state.dropped else "query-params"
     look: dict[str, Any] = {"key": name, "help": row.help, "bind": binding}
     if name == "others":
-        known = [*public.listed(*LISTS["model"]), f"untrained:{state.model}"]
+        known = [*listed(*LISTS["model"]), f"untrained:{state.model}"]
         known += state.get(name) or st.query_params.get_all(name)
         look |= {"accept_new_options": True, "max_selections": MOST_MODELS - 1}
         st.multiselect(row.label, list(dict.fromkeys(known)), **look)
     elif name in LISTS:
-        known = public.listed(*LISTS[name])
+        known = listed(*LISTS[name])
         default = known.index(row.write(row.default))
         linked = filter(None, [state.get(name) or st.query_params.get(name)])
         options = list(dict.fromkeys([*known, *linked]))
@@ -290,7 +290,7 @@ def _take_file(setting: str) -> None:
 def _check_access(model: str, corpus: str) -> None:
     """Raise SettingError where a link names what is not for a visitor who is elsewhere."""
     if limits.is_public():
-        public.check_names(model, corpus)
+        check_names(model, corpus)
         return
     is_file = corpora.is_file(corpus) and not corpus.startswith(uploads.PREFIX)
     if not (is_file or is_folder(model)) or is_at_this_machine():

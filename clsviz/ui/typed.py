@@ -14,7 +14,7 @@ from clsviz.results.result import Result
 from clsviz.settings import Experiment
 from clsviz.sources.models import Weights
 from clsviz.statistics.lengths import percentile
-from clsviz.ui import layout, progress
+from clsviz.ui import layout, work
 from clsviz.ui.server import server
 
 PARAMETER: Final = "text"
@@ -82,9 +82,9 @@ def measure(
     form = kind or kind_of(experiment)
     key = weights.fingerprint, experiment.precision, form, tuple(sentences)
     inputs = weights, experiment, form, sentences, server().workspace
-    job = progress.ask_now(name, key, lambda job: measure_texts(*inputs, job))
-    arrays = progress.wait(job)
-    progress.follow(job, arrays)
+    job = work.ask_now(name, key, lambda job: measure_texts(*inputs, job))
+    arrays = work.wait(job)
+    work.follow(job, arrays)
     return arrays
 
 

@@ -141,14 +141,6 @@ def test_a_job_ends_in_time_and_when_its_last_session_has_gone(
     assert "longer than the 0 seconds" in str(long.error)
 
 
-def test_a_job_has_so_much_time(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLSVIZ_LIMIT_JOB_SECONDS", "0")
-    job = jobs.ask("key", count(math.inf), "session")
-    wait_for(lambda: not job.is_active)
-    assert job.done < 2
-    assert "Choose a smaller sample" in str(job.error)
-
-
 def test_a_session_that_asks_for_too_many_leaves_the_one_of_longest_ago(
     jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:

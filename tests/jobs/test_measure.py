@@ -14,9 +14,8 @@ import pytest
 from clsviz.errors import ModelError
 from clsviz.jobs import measure as module
 from clsviz.jobs.jobs import Jobs
-from clsviz.jobs.measure import measure
+from clsviz.jobs.measure import Workspace, measure
 from clsviz.jobs.worker import InProcess, Worker
-from clsviz.jobs.workspace import Workspace
 from clsviz.progress import Cancelled, Progress
 from clsviz.settings import Experiment
 from clsviz.sources.models import Weights

@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clsviz.jobs.measure import measure
+from clsviz.jobs.measure import Workspace, measure
 from clsviz.jobs.worker import InProcess
-from clsviz.jobs.workspace import Workspace
 from clsviz.progress import silent
 from clsviz.settings import Experiment
 from clsviz.sources.models import Weights

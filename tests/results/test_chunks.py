@@ -16,7 +16,7 @@ from clsviz.analyses.chunks import (
     contain,
     recalls_of,
 )
-from clsviz.errors import ClsvizError, Undefined
+from clsviz.errors import SettingError, Undefined
 from clsviz.results.chunks import result as result_of
 from clsviz.results.result import Result
 from clsviz.settings import ChunkTestSettings, Experiment
@@ -217,20 +217,7 @@ def test_a_limit_is_exceeded_where_the_interval_is_beyond_it(
     assert result.command.endswith(f"--chunk-tokens 40 --max-lost {lost}")
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"similarity": "euclid"},
-        {"chunk_tokens": 5},
-        {"chunk_tokens": 0, "max_lost": 0.5},
-        {"chunk_tokens": 9, "max_lost": 1.5},
-        {"chunk_tokens": 99_999, "max_lost": 0.5},
-        {"layer": 1},
-        {"sample_size": "all"},
-    ],
-)
-def test_settings_that_cannot_be_used_are_refused(
-    settings: dict, tiny_model: Path, book: Path, tmp_path: Path
-) -> None:
-    with pytest.raises(ClsvizError):
-        clsviz.chunk_test(str(tiny_model), str(book), store=tmp_path, **settings)
+def test_a_length_that_no_chunk_has_is_refused(cut: Chunks, tiny_weights: Weights) -> None:
+    one = measured([1, 0.9, 0.8], [1, 0.9, 0.8], [])
+    with pytest.raises(SettingError, match="No size of chunks has about 99,999 tokens"):
+        answer(cut, tiny_weights, one, chunk_tokens=99_999, max_lost=0.5)

@@ -189,20 +189,6 @@ def run(frame: pd.DataFrame, options, tmp_path: Path, capsys):
     return command
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [
-        *("layer 1", "length_cutoff 40", "unit words", "precision fast", "segmentation sentences"),
-        *("similarity euclid", "max_exposure 0.5", "length_power 9"),
-    ],
-)
-def test_a_setting_that_a_search_lacks_is_refused(setting: str, run) -> None:
-    name, value = setting.split()
-    status, output, errors = run(f"--{name.replace('_', '-')}", value)
-    assert (status, output) == (2, "")
-    assert name in errors
-
-
 def test_status_1_means_that_an_exposure_is_surely_beyond_the_limit(run) -> None:
     intervals = json.loads(run("--json")[1])["exposure_interval"]
     farthest = max(max(high, 1 / low) for low, high in intervals)

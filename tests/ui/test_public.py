@@ -10,7 +10,7 @@ from ui.conftest import SMALL, Runner, Visit, is_done, redraw, words
 from clsviz import limits
 from clsviz.errors import SettingError
 from clsviz.settings import Experiment
-from clsviz.ui import public, server, share, sidebar
+from clsviz.ui import server, share, sidebar
 
 
 @pytest.fixture(autouse=True)
@@ -50,11 +50,11 @@ def test_what_a_server_does_not_measure_is_refused_in_a_sentence(
 def test_only_what_is_listed_is_measured_as_it_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLSVIZ_LIMIT_MODELS", "minilm, owner/name, owner/other@v1")
     for model in ("minilm", "untrained:minilm", "untrained: owner/name", "owner/other@v1"):
-        public.check_names(model, "upload-0123456789")
+        server.check_names(model, "upload-0123456789")
         assert share.pin(model, "0" * 40) == model
     for model in ("owner/name@main", "untrained:owner/name@refs/pr/7", "owner/other", "minilm@"):
         with pytest.raises(SettingError, match="does not measure"):
-            public.check_names(model, "python-docs")
+            server.check_names(model, "python-docs")
 
 
 def test_what_is_listed_is_offered_and_measured(visit: Visit, tiny_model: Path) -> None:
@@ -112,4 +112,4 @@ def test_a_search_of_an_upload_is_bounded() -> None:
     shipped = Experiment(corpus="python-api", sample_size="all")
     upload = Experiment(corpus="upload-0123456789", sample_size="all")
     most = limits.LIMITS["sample_size"]
-    assert [public.bounded(one).sample_size for one in (shipped, upload)] == ["all", most]
+    assert [server.bounded(one).sample_size for one in (shipped, upload)] == ["all", most]

@@ -11,8 +11,7 @@ import clsviz
 from benchmarks.cards import answers_in
 from clsviz import figures, web
 from clsviz.report import page as report_page
-from clsviz.results.result import Result
-from clsviz.results.wording import ELSEWHERE
+from clsviz.results.result import ELSEWHERE, Result
 
 
 @pytest.fixture(scope="module")

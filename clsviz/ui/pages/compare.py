@@ -14,7 +14,7 @@ from clsviz.settings import Experiment
 from clsviz.sources.chunks import Chunks
 from clsviz.sources.models import UNTRAINED
 from clsviz.sources.searches import Searches
-from clsviz.ui import cards, chart, layout, progress, share, sidebar, work
+from clsviz.ui import cards, chart, layout, share, sidebar, work
 from clsviz.ui.server import server
 
 ROW_HEIGHT, AXIS_HEIGHT = 90, 90
@@ -84,10 +84,10 @@ settings = {
 del settings["model"]
 workspace = replace(server().workspace, runner=NoRunner()) if is_example else None
 job = work.asked(api.compare, settings, workspace)
-progress.wait(job)
+work.wait(job)
 if is_example and isinstance(job.error, NotMeasured):
     invite(names[1])
-result = progress.require(job, height)
+result = work.require(job, height)
 (numbers,) = result.answered
 inputs = numbers.inputs
 

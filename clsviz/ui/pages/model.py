@@ -9,7 +9,7 @@ from clsviz import api
 from clsviz.analyses.typed import EXAMPLE
 from clsviz.results.anatomy import answers, hidden_state, pooler
 from clsviz.settings import Experiment
-from clsviz.ui import chart, layout, progress, share, typed, work
+from clsviz.ui import chart, layout, share, typed, work
 
 ROW_HEIGHT, AXES_HEIGHT, HEIGHT = 34, 50, 330
 """Pixels: of a part in the picture, of the rest of it, and of both for six layers."""
@@ -28,7 +28,7 @@ experiment: Experiment = st.session_state.experiment
 text = next(iter(typed.texts()), EXAMPLE)
 names = ("model", "seed", "precision")
 settings = {**{name: getattr(experiment, name) for name in names}, "text": text}
-result = progress.require(work.asked(api.anatomy, settings, is_urgent=True), HEIGHT)
+result = work.require(work.asked(api.anatomy, settings, is_urgent=True), HEIGHT)
 parts, weights = result.answered, result.weights
 assert weights is not None  # it was taken apart
 layer = parts.n_layers if experiment.layer is None else experiment.layer

@@ -9,7 +9,7 @@ from clsviz import api
 from clsviz.numbers import counted
 from clsviz.results.search import fix_table, fix_title, misled, misled_title
 from clsviz.sources.searches import Searches
-from clsviz.ui import cards, chart, layout, progress, share, sidebar, work
+from clsviz.ui import cards, chart, layout, share, sidebar, work
 
 HEIGHT = 520
 
@@ -89,10 +89,10 @@ view, titles = sidebar.search(), st.session_state.get("search_titles") or ""
 similarity = st.session_state.similarity or "cosine"
 settings = {**asdict(view), "titles": titles, "similarity": similarity}
 job = work.asked(api.search_test, settings)
-progress.wait(job)
+work.wait(job)
 if job.error and (view.column or titles):
     st.button("Take the likeliest columns", on_click=choose_columns)
-result = progress.require(job, HEIGHT)
+result = work.require(job, HEIGHT)
 searches = result.answered.searches
 if cards.is_new_file(view.corpus):
     show_reading(searches, view.corpus)

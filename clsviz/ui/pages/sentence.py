@@ -10,11 +10,11 @@ from clsviz.analyses.typed import EXAMPLE, Nearest, cosine, vector_of
 from clsviz.analyses.typed import nearest as find_nearest
 from clsviz.measurements import Vectors
 from clsviz.numbers import counted, percent
+from clsviz.results.result import POOLINGS
 from clsviz.results.typed import result as typed_result
-from clsviz.results.wording import POOLINGS
 from clsviz.settings import Experiment
 from clsviz.sources import corpora
-from clsviz.ui import cards, chart, layout, progress, share, typed, work
+from clsviz.ui import cards, chart, layout, share, typed, work
 from clsviz.ui.server import server
 
 HEIGHT = 400
@@ -27,7 +27,7 @@ names = ("model", "seed", "precision")
 settings = {**{name: getattr(experiment, name) for name in names}, "text": text}
 tracing = work.asked_now("trace", api.trace, settings)
 norms = work.norms(experiment, HEIGHT)
-traced = progress.require(tracing, HEIGHT)
+traced = work.require(tracing, HEIGHT)
 with layout.showing_errors(stops=True):
     result = typed_result(traced, norms.answered, norms, experiment)
 
@@ -80,9 +80,9 @@ with st.container(border=True):
     else:
         key = "nearest", repr(experiment), text
         inputs = own_vector, experiment, server().workspace
-        job = progress.ask(key, lambda job: find_nearest(*inputs, job))
-        nearest = progress.wait(job)
-        progress.follow(job, nearest)
+        job = work.ask(key, lambda job: find_nearest(*inputs, job))
+        nearest = work.wait(job)
+        work.follow(job, nearest)
         if nearest is not None:
             st.dataframe(nearest.table, hide_index=True, alt="The nearest sentences of the corpus")
             if not nearest.is_complete:

@@ -10,7 +10,7 @@ from clsviz.analyses.probes import SEEDS
 from clsviz.numbers import counted
 from clsviz.results.probes import findings
 from clsviz.settings import Experiment
-from clsviz.ui import cards, chart, layout, progress, share, sidebar, work
+from clsviz.ui import cards, chart, layout, share, sidebar, work
 
 HEIGHT = 440
 
@@ -39,7 +39,7 @@ settings = asdict(experiment)
 is_measured = st.session_state.get("random") == settings
 if is_measured:
     job = work.asked(api.probe, {**settings, "random_weights": True})
-    result = progress.require(job, HEIGHT)
+    result = work.require(job, HEIGHT)
 else:
     result = work.answered(api.probe, {**settings, "random_weights": None}, HEIGHT)
 has_random = bool(result.details["random_weights"])
