@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from clsviz.settings import SETTINGS
 
-DASH = "–"
-"""An undefined number."""
+DASH = "–"  # an undefined number
 
 SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 

@@ -18,8 +18,7 @@ Pooling = Literal["cls", "mean", "pooler"]
 Unit = Literal["tokens", "words", "characters"]
 Similarity = Literal["cosine", "dot"]
 
-LONGEST_NAME: Final = 500
-"""Characters of a setting that is a name: one that has neither values nor ends."""
+LONGEST_NAME: Final = 500  # characters of a setting that has neither values nor ends
 
 MOST_CHUNKED: Final = 20_000
 """Sentences of a chunk test, at most: each is measured at every size of a chunk."""
