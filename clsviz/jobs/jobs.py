@@ -51,14 +51,14 @@ class Job(Progress, Generic[T]):
     done, total, unit: how much of what is done. resource: that it uses, or waits for.
     weights: of the model that it runs. result: as far as there is one. error: what ended it.
     is_active: False once it has ended. is_cancelled: True if nobody wants it any more.
-    seconds: time for which it has had a turn, from head_start on: seconds charged at creation, so
-    that new jobs do not overtake old ones.
+    seconds: for which it has had a turn. charged: for that of each resource, from what the least
+    charged of the others had when the job came: new jobs do not overtake old ones.
     wanted_until: by session, infinite while it is connected, LEFT once it has left the job.
     """
 
-    def __init__(self, jobs: "Jobs", *, is_urgent: bool = False, head_start: float = 0.0) -> None:
+    def __init__(self, jobs: "Jobs", *, is_urgent: bool = False) -> None:
         self.number = next(_numbers)
-        self._jobs, self.is_urgent, self.head_start = jobs, is_urgent, head_start
+        self._jobs, self.is_urgent = jobs, is_urgent
         self.done, self.total, self.unit = 0, 0, ""
         self.resource: Resource | None = None
         self.weights: Weights | None = None
@@ -67,13 +67,15 @@ class Job(Progress, Generic[T]):
         self.is_active = True
         self.is_cancelled = False
         self.seconds = 0.0
+        self.charged: dict[Resource, float] = {}
         self.turn_began = math.inf  # infinite while it has no turn
         self.wanted_until: dict[Hashable, float] = {}
 
     @property
     def turn(self) -> tuple[bool, float, int]:
         """Jobs have their turns in the order of these: urgent ones, then those of least time."""
-        return not self.is_urgent, self.head_start + self.seconds, self.number
+        seconds = self.charged[self.resource] if self.resource else 0.0
+        return not self.is_urgent, seconds, self.number
 
     @property
     def model(self) -> str:
@@ -186,7 +188,9 @@ class _Turns:
         if self.is_loading:
             self.ends = job.turn_began + max(TURN_SECONDS, LOADING_SHARE * seconds)
         else:
-            job.seconds += seconds
+            assert job.resource
+            job.charged[job.resource] += seconds
+        job.seconds += seconds
         self.is_loading, job.turn_began = False, now
 
     def leave(self, job: Job[Any]) -> None:
@@ -225,9 +229,7 @@ class Jobs:
         with self._changed:
             job = self._jobs.pop(key, None)
             if job is None:
-                active = [other for other in self._jobs.values() if other.is_active]
-                head_start = min((other.turn[1] for other in active), default=0.0)
-                job = Job(self, is_urgent=is_urgent, head_start=head_start)
+                job = Job(self, is_urgent=is_urgent)
                 job.want(session)
                 name = f"job-{job.number}"
                 threading.Thread(target=job.run, args=(function,), daemon=True, name=name).start()
@@ -297,6 +299,8 @@ class Jobs:
 
     def _wait(self, job: Job[Any], resource: Resource) -> None:
         turns = self._turns[resource]
+        others = [other.charged[resource] for other in turns.waiting | turns.inside]
+        job.charged.setdefault(resource, min(others, default=0.0))
         turns.waiting.add(job)
         job.resource = resource
         try:
