@@ -375,7 +375,7 @@ def refuse(
             continue
         if value != (row or SETTINGS[name]).default:
             texts = {"name": name, "value": value, "quoted": quote(value)}
-            reason, remedy = (text.format(**texts) for text in UNHEEDED[by])
+            reason, remedy = (text.format(**texts) for text in UNHEEDED.get(by, UNHEEDED[OWN]))
             raise SettingError(reason, remedy)
     size, most, n_probed = experiment.sample_size, experiment.most_sentences, experiment.probe_size
     if question == "probe" and most < n_probed != DEFAULTS["probe_size"]:

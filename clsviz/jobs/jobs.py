@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MOST_ENDED = 32
-"""Jobs that are remembered after their end."""
+MOST_ENDED = 32  # jobs that are remembered after their end
 
-N_FETCHING = 4
-"""Jobs that download and read at once; of the other resources one job at a time has the turn."""
+N_FETCHING = 4  # jobs that download and read at once; other resources have one at a time
 
 TURN_SECONDS = 5.0
 LOADING_SHARE = 5.0
@@ -38,8 +36,7 @@ GRACE_SECONDS = 60.0
 LOOK_SECONDS = 0.5
 """A job that waits for its turn looks so often whether anybody still wants it."""
 
-LEFT = -math.inf
-"""Marks a session that has left a job."""
+LEFT = -math.inf  # marks a session that has left a job
 
 _log = logging.getLogger(__name__)
 _numbers = itertools.count(1)
@@ -299,7 +296,7 @@ class Jobs:
 
     def _wait(self, job: Job[Any], resource: Resource) -> None:
         turns = self._turns[resource]
-        others = [other.charged[resource] for other in turns.waiting | turns.inside]
+        others = (other.charged[resource] for other in turns.waiting | turns.inside)
         job.charged.setdefault(resource, min(others, default=0.0))
         turns.waiting.add(job)
         job.resource = resource

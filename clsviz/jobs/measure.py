@@ -26,8 +26,7 @@ FIRST_SLICE = 16
 GROWTH = 1.5
 """A result is published with so many times the sentences of the last: pages are drawn for it."""
 
-FEW = 500
-"""Fewer sentences say little about the speed."""
+FEW = 500  # fewer sentences say little about the speed
 
 
 @dataclass(frozen=True)
