@@ -1,4 +1,4 @@
-"""Answers where an encoder writes the length of a sentence in its [CLS] vector, and if.
+"""Measures whether, and where, an encoder stores sentence length in [CLS].
 
 import clsviz
 

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and those of arrays that know their damage."""
+"""Atomic writes, and array files with a checksum."""
 
 import contextlib
 import json
@@ -51,7 +51,7 @@ def remove(path: Path) -> None:
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, str]) -> None:
     """Write arrays and a description, whole or not at all; raises StoreError.
 
-    A folder of this name cannot be ours, and makes room.
+    Anything else at this path is removed first.
     """
     from safetensors.numpy import save
 

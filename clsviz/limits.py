@@ -14,7 +14,7 @@ PREFIX: Final = "CLSVIZ_LIMIT_"
 LIMITS: Final = {
     "sample_size": 20_000,  # sentences or texts of a sample
     "job_seconds": 600,  # of the server that a job may have
-    "jobs": 4,  # of a session at once on each queue; another one ends the first
+    "jobs": 4,  # active ones of a session; a further one cancels the oldest
     "redraws": 120,  # of a page by a session in a minute
     "requests": 1200,  # of an address in a minute, behind `proxies`
     "sessions": 200,  # at once

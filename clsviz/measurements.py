@@ -17,7 +17,7 @@ Arrays = dict[str, NDArray[Any]]
 """What is measured of consecutive sentences, by name; the first axis of each is the sentences."""
 
 ROUNDING: Final = 1e-6
-"""Range of a dimension, relative to the largest one, below which it is rounding."""
+"""Dimensions whose range is below this share of the largest count as constant."""
 
 Kind = Literal["norms", "means", "vectors", "last"]
 """Each of the first three has the arrays of those before it."""

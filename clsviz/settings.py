@@ -179,7 +179,7 @@ _ROWS: Final = (
             "A file of own vectors of queries, with the ids of the right texts.", SEARCHES[:1],
             kind=Path),
     Setting("max_exposure", None, "",
-            "Status 1 if a fifth surely takes over so many times its share.", SEARCHES[:1],
+            "Status 1 if a fifth’s exposure is significantly beyond this ratio.", SEARCHES[:1],
             ends=(1, 1000), kind=float),
     Setting("length_power", None, "",
             "Of tokens, by which scores are multiplied as another fix to try.", SEARCHES[:1],

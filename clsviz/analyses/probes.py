@@ -83,7 +83,7 @@ class ProbeScores:
 
 @dataclass(frozen=True)
 class ControlProbes:
-    """The same probe in other circumstances; NaN where undefined.
+    """Control probes: direction only, half the data, shuffled lengths; NaN where undefined.
 
     direction: of vectors divided by their norms. half: of the first half of the sentences.
     shuffled: of lengths in random order, the mean of five.
@@ -97,7 +97,7 @@ class ControlProbes:
 
 
 PENDING: Final = ControlProbes(*[np.nan] * 5)
-"""Stands for checks that are not computed yet: the answer does not wait for them."""
+"""Placeholder until the controls are computed: the answer does not wait for them."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from torch.nn import functional
 from transformers.activations import ACT2FN
 
 ROWS = 64
-"""Rows of a packed product are a multiple: oneDNN keeps a kernel and workspace for each count."""
+"""Row counts are padded to a multiple: oneDNN caches a kernel and workspace per count."""
 
 FUSED: dict[str, tuple[str, list[float], str]] = {
     "": ("none", [], ""),

@@ -28,7 +28,7 @@ SEES = 1e-5
 class Forward(Protocol):
     """A forward pass through a model.
 
-    model: of transformers. mixes_lengths: True if a batch may have several matrices at no cost.
+    model: of transformers. mixes_lengths: True if lengths can share a batch at no cost.
     """
 
     model: Any

@@ -26,7 +26,7 @@ FAIR: Final = (0.8, 1.25)  # exposures that count as a fair share
 DECIDED: Final = (0.5, 2.0)  # an interval beyond says too little, unless it is outside FAIR
 FEWEST_RELEVANT: Final = 20  # right texts in a fifth, and searches for them, that an interval takes
 CHANCE: Final = (0.005, 0.995)  # quantiles; by chance a fifth of five is beyond in 5 of 100
-LEAST: Final = 1e-6  # exposures below are one in logarithms: nothing of the fifth is found
+LEAST: Final = 1e-6  # floor for logarithms: no text of the fifth was retrieved
 SIGNIFICANT: Final = ("over_exposed", "under_exposed")  # states of fifths that stand out
 
 
@@ -41,8 +41,8 @@ class Ranking:
     recall_at_10, ndcg_at_10: of its right texts, each of a weight of 1 / right ones of its search.
     exposure: its share of all places over its share of what is right; NaN where nothing is.
     low, high: its 95% interval, from 0 to infinity with under 20 right texts, or searches for them.
-    state: one of `states`. is_beyond_words: True if it stands out, and BM25's not in this
-    direction, or clearly less by the same draws.
+    state: one of `states`. is_beyond_words: significant, and BM25 is not in this direction, or
+    significantly less (paired bootstrap).
     """
 
     top_k: NDArray[np.integer]

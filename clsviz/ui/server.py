@@ -68,7 +68,7 @@ LOCAL = ("localhost", "127.0.0.1", "[::1]")
 def is_at_this_machine() -> bool:
     """True if the visitor is at the machine of the server: in public mode nobody is.
 
-    A proxy on it may send no header; a page of others may have its name lead to this machine.
+    A proxy may send no header, and DNS may be rebound: both are checked.
     """
     headers = st.context.headers
     is_forwarded = any(name in headers for name in FORWARDED)

@@ -48,7 +48,7 @@ PARTS: Final = {
     corpus: [name for name, row in WIDGETS.items() if row.corpus == corpus]
     for corpus in ("corpus", "search_corpus")
 }
-"""Settings of a corpus that another one has not."""
+"""Reset when the corpus changes."""
 
 
 def show(page: str) -> Experiment:
