@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from clsviz.analyses.norms import is_nearly_constant, line_of
 from clsviz.analyses.select import check_vector, layer_of, norms_of, select, used_of
-from clsviz.errors import Undefined
+from clsviz.errors import ClsvizError, Undefined
 from clsviz.jobs.measure import Workspace, find_model, measure, prepare, stored
 from clsviz.measurements import Vectors
 from clsviz.progress import Progress
@@ -138,7 +138,12 @@ def probes(
     publish(numbers)
     name = UNTRAINED + experiment.model.removeprefix(UNTRAINED)
     view = replace(experiment, layer=None, pooling="cls")
-    untrained = [Prepared(find_model(name, seed, progress), prepared.sample) for seed in SEEDS]
+    try:
+        untrained = [Prepared(find_model(name, seed, progress), prepared.sample) for seed in SEEDS]
+    except ClsvizError:  # nobody has asked for what a Hub that is not reached would be needed for
+        if random_weights is None:
+            return numbers
+        raise
     if random_weights is None:
         known = [find(one, view, workspace.results) for one in untrained]
         random = [scores for scores, _ in filter(None, known)]

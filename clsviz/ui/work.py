@@ -83,10 +83,10 @@ def weights(experiment: Experiment, height: int) -> Weights:
     return require(job, height)
 
 
-def cost(result: Result, n_sentences: int) -> str:
+def cost(weights: Weights | None, n_sentences: int) -> str:
     """About how long so many sentences take, to follow other words; "" where that is not known."""
-    assert result.weights is not None  # pages have one
-    n_weights, precision = count_weights(result.weights.folder), result.about["precision"]
+    n_weights = count_weights(weights.folder) if weights else 0
+    precision = st.session_state.experiment.precision
     duration = server().workspace.estimate(n_weights, n_sentences, precision)
     return f", about {seconds(duration)} in all" if duration else ""
 
@@ -141,13 +141,8 @@ def reason_of(job: Job[Any]) -> str:
     if job.resource != "model" or job.weights is None:
         return STAGES[job.resource or "fetch"][1]
     what = f"{job.total:,} {job.unit}" if job.total else "your sentence"
-    duration = None
-    if job.total:
-        precision = st.session_state.experiment.precision
-        n_weights = count_weights(job.weights.folder)
-        duration = server().workspace.estimate(n_weights, job.total, precision)
-    cost = f", about {seconds(duration)} in all" if duration else ""
-    return STAGES["model"][1].format(label=job.weights.label, what=what, cost=cost)
+    words = {"label": job.weights.label, "what": what, "cost": cost(job.weights, job.total)}
+    return STAGES["model"][1].format(**words)
 
 
 def wait(job: Job[T], seconds: float = ANSWER_SECONDS) -> T | None:

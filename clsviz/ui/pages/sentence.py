@@ -72,7 +72,7 @@ with st.container(border=True):
     if st.session_state.get("nearest") != experiment:
         st.caption(
             f"This takes the vectors of {counted(n_vectors)}. The first time, measuring them takes "
-            f"a while{work.cost(norms, n_vectors)}; then they are stored."
+            f"a while{work.cost(weights, n_vectors)}; then they are stored."
         )
         if st.button("Measure", key="measure-vectors", icon=":material/play_arrow:"):
             st.session_state.nearest = experiment

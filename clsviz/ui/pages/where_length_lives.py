@@ -37,11 +37,8 @@ LABELS = {
 experiment: Experiment = st.session_state.experiment
 settings = asdict(experiment)
 is_measured = st.session_state.get("random") == settings
-if is_measured:
-    job = work.asked(api.probe, {**settings, "random_weights": True})
-    result = work.require(job, HEIGHT)
-else:
-    result = work.answered(api.probe, {**settings, "random_weights": None}, HEIGHT)
+question = {**settings, "random_weights": is_measured or None}  # None: where they are stored
+result = work.answered(api.probe, question, HEIGHT)
 has_random = bool(result.details["random_weights"])
 n_vectors = result.n_drawn
 
@@ -53,7 +50,7 @@ chart.show(
     key="probes",
     alt=f"{result.question} {result.verdict}",
     height=HEIGHT,
-    table=result.about["corpus_fingerprint"],
+    table="-".join(result.about[f"{name}_fingerprint"] for name in ("model", "corpus")),
     on_pick=partial(
         sidebar.take_layer,
         [str(layer) if vector == "cls" else vector for layer, vector in names],
@@ -71,7 +68,7 @@ if not has_random:
         st.markdown(
             f"The same architecture, before any training. Measuring {counted(n)}, with random "
             f"weights of {len(SEEDS)} seeds, adds a band to the picture"
-            f"{work.cost(result, n)}; then it is stored."
+            f"{work.cost(result.weights, n)}; then it is stored."
         )
         icon = ":material/play_arrow:"
         if st.button("Measure", key="measure-random", icon=icon, disabled=is_measured):
