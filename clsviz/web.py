@@ -32,9 +32,8 @@ from clsviz.guard import FULL, Guard, is_full
 from clsviz.questions import FIRST_PAGE, PAGES
 
 IMPORTS: Final = (
-    "clsviz.results.norms",
+    "clsviz.api",
     "clsviz.figures.scatter",
-    "clsviz.jobs.measure",
     "pandas",
     "plotly.graph_objects",
     "pyarrow.parquet",
