@@ -1,6 +1,5 @@
 """Chunks of texts, searched by a sentence of theirs, and texts searched by their best chunk."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, compress
@@ -9,7 +8,6 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz import limits
 from clsviz.errors import Undefined
 from clsviz.jobs.measure import Workspace, last_vectors
 from clsviz.progress import Progress
@@ -170,12 +168,12 @@ def chunk_test(
     With titles or judged searches, whole texts are searched, too, as many as `sample_size` allows
     whole texts. texts: in memory, in the place of the corpus. Raises ClsvizError.
     """
-    titles, most, judged = settings.titles, limits.number("sample_size"), None
+    titles, judged = settings.titles, None
     with progress.at("fetch"):
         weights = models.find(experiment.model, experiment.seed, progress)
         cut = chunks.find(experiment, workspace.root, texts, progress)
         if titles or settings.searches is not None:
-            view = replace(experiment, sample_size="all" if math.isinf(most) else int(most))
+            view = searches.bounded(replace(experiment, sample_size="all"))
             choice: dict[str, Any] = {"titles": titles, "judged": settings.searches, "texts": texts}
             judged = searches.find(view, workspace.root, **choice, progress=progress)
     inputs = ChunkInputs(weights, cut, judged)

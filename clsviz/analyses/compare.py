@@ -22,7 +22,7 @@ from clsviz.sources.chunks import Chunks
 from clsviz.sources.chunks import find as find_chunks
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import Measured, Prepared
-from clsviz.sources.searches import Searches
+from clsviz.sources.searches import Searches, bounded
 from clsviz.sources.searches import find as find_searches
 from clsviz.statistics import ridge
 from clsviz.statistics.exposure import Evaluation
@@ -163,7 +163,7 @@ def search_of(experiment: Experiment, corpus: str, pooling: Pooling) -> Experime
     if not corpus:
         return None
     model, seed = experiment.model, experiment.seed
-    return Experiment(model=model, seed=seed, corpus=corpus, sample_size="all", pooling=pooling)
+    return bounded(Experiment(model, corpus, seed=seed, sample_size="all", pooling=pooling))
 
 
 def _find(

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from clsviz import limits
 from clsviz.errors import CorpusError, SettingError, Undefined, quote
 from clsviz.progress import Progress, silent
 from clsviz.settings import Experiment
@@ -133,6 +134,13 @@ def find(
     queries, relevant = [query for query, _ in pairs], [[row] for row in rows]
     made = of_keys(corpus, rows, queries, relevant, experiment, task=kind, counts=counts)
     return replace(made, titles=titles if kind == "titles" else "")
+
+
+def bounded(search: Experiment) -> Experiment:
+    """A search in at most as many texts as a sample has sentences; shipped ones are few."""
+    most = limits.number("sample_size")
+    is_bounded = search.corpus in corpora.SHIPPED or most == float("inf")
+    return search if is_bounded else replace(search, sample_size=int(most))
 
 
 def whole_texts(

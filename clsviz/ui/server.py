@@ -7,7 +7,6 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +18,7 @@ from clsviz.jobs.jobs import Jobs
 from clsviz.jobs.measure import Workspace
 from clsviz.jobs.worker import Worker
 from clsviz.settings import Experiment
-from clsviz.sources import corpora, uploads
+from clsviz.sources import uploads
 from clsviz.sources.models import UNTRAINED
 
 
@@ -119,13 +118,6 @@ def check_size(experiment: Experiment) -> None:
         words = size if size == "all" else f"{size:,}"
         reason = f"sample_size is {words}, and this server measures at most {most:,g} sentences."
         raise SettingError(reason, f"Choose a smaller one. {HOME}")
-
-
-def bounded(search: Experiment) -> Experiment:
-    """A search in at most as many texts as a sample has sentences; shipped ones are few."""
-    most = limits.number("sample_size")
-    is_bounded = search.corpus in corpora.SHIPPED or most == float("inf")
-    return search if is_bounded else replace(search, sample_size=int(most))
 
 
 def is_too_fast() -> bool:

@@ -17,8 +17,9 @@ from clsviz.errors import ClsvizError, CorpusError, SettingError, quote
 from clsviz.settings import OF_EXPERIMENT, Experiment
 from clsviz.sources import corpora, hub_datasets, uploads
 from clsviz.sources.models import MODELS, is_folder
+from clsviz.sources.searches import bounded
 from clsviz.ui import layout, typed
-from clsviz.ui.server import bounded, check_names, check_size, is_at_this_machine, listed, server
+from clsviz.ui.server import check_names, check_size, is_at_this_machine, listed, server
 
 SETTINGS: Final = list(OF_EXPERIMENT)
 

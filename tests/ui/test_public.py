@@ -10,6 +10,7 @@ from ui.conftest import SMALL, Runner, Visit, is_done, redraw, words
 from clsviz import limits
 from clsviz.errors import SettingError
 from clsviz.settings import Experiment
+from clsviz.sources.searches import bounded
 from clsviz.ui import server, share, sidebar
 
 
@@ -112,4 +113,4 @@ def test_a_search_of_an_upload_is_bounded() -> None:
     shipped = Experiment(corpus="python-api", sample_size="all")
     upload = Experiment(corpus="upload-0123456789", sample_size="all")
     most = limits.LIMITS["sample_size"]
-    assert [server.bounded(one).sample_size for one in (shipped, upload)] == ["all", most]
+    assert [bounded(one).sample_size for one in (shipped, upload)] == ["all", most]
