@@ -105,7 +105,8 @@ def nearest(
     prepared = prepare(experiment, workspace, progress)
 
     def publish(part: Measured) -> None:
-        progress.publish(lambda: nearest_of(vector, part, experiment))
+        if not part.is_complete:
+            progress.publish(lambda: nearest_of(vector, part, experiment))
 
     measured = measure(prepared, experiment, "vectors", workspace, progress, publish)
     return nearest_of(vector, measured, experiment)

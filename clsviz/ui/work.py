@@ -32,7 +32,7 @@ PARTIAL_SECONDS = 0.1
 POLL_SECONDS = 0.5
 
 STAGES: Final = {
-    "fetch": ("Preparing", "The server looks for the model, and reads the corpus."),
+    "fetch": ("Preparing", "The server looks for the model, or reads the texts."),
     "model": ("Measuring", "The server loads {label}, and measures {what}{cost}."),
     "analysis": ("Computing the answer", "The server computes the answer."),
 }
@@ -130,7 +130,7 @@ def stop(job: Job[T], height: int) -> NoReturn:
     """Stop the page, which has nothing to show without a job."""
     if job.is_active and not job.has_left(session()):
         ahead = server().jobs.ahead(job)
-        before = f" {counted(ahead, 'job')} of other visitors first." if ahead else ""
+        before = f" {counted(ahead, 'other job')} first." if ahead else ""
         st.info(layout.escape(f"{reason_of(job)}{before}"), icon=":material/schedule:")
         st.skeleton(height)
     st.stop()
@@ -140,7 +140,7 @@ def reason_of(job: Job[Any]) -> str:
     """What the server does for a job, in a sentence."""
     if job.resource != "model" or job.weights is None:
         return STAGES[job.resource or "fetch"][1]
-    what = f"{job.total:,} {job.unit}" if job.total else "your sentence"
+    what = f"{job.total:,} {job.unit}" if job.total else "one sentence"
     words = {"label": job.weights.label, "what": what, "cost": cost(job.weights, job.total)}
     return STAGES["model"][1].format(**words)
 
