@@ -8,6 +8,7 @@ from streamlit.runtime.uploaded_file_manager import DeletedFile
 from ui.conftest import SMALL, Runner, Visit, is_done, redraw, words
 
 from clsviz import limits
+from clsviz.analyses.compare import search_of
 from clsviz.errors import SettingError
 from clsviz.settings import Experiment
 from clsviz.sources.searches import bounded
@@ -112,5 +113,5 @@ def test_an_upload_of_another_name_gets_a_sentence(visit: Visit, tmp_path: Path,
 def test_a_search_of_an_upload_is_bounded() -> None:
     shipped = Experiment(corpus="python-api", sample_size="all")
     upload = Experiment(corpus="upload-0123456789", sample_size="all")
-    most = limits.LIMITS["sample_size"]
-    assert [bounded(one).sample_size for one in (shipped, upload)] == ["all", most]
+    searches = bounded(shipped), bounded(upload), search_of(shipped, upload.corpus, "mean")
+    assert [one.sample_size for one in searches] == ["all", *[limits.LIMITS["sample_size"]] * 2]
