@@ -1,71 +1,111 @@
-"""Verdicts of the search test on made-up vectors: without an effect, and with a known one.
+"""Verdicts of the search test in made-up worlds: where lengths say nothing, and where they do.
 
-python -m benchmarks.searches [N]: N samples of each kind, by default 500, always the same ones.
-Without an effect, “Yes” should be rare; where the shortest fifth takes twice its share, common.
+python -m benchmarks.searches [N] [WORLD …]: N samples of each world, by default 100 of all, always
+the same ones. Where lengths say nothing, “Yes” should be said in at most .05 of the samples,
+“Somewhat” in .1, and .95 of the intervals should hold 1; where they do, the mean exposure.
 """
 
 import sys
-from pathlib import Path
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
-import pandas as pd
 
-from clsviz.analyses.own_vectors import Indexed
-from clsviz.analyses.search import evaluate, rank_all
+from clsviz.analyses.search import SearchNumbers
 from clsviz.results.search import verdict_of
-from clsviz.settings import Experiment, SearchSettings
-from clsviz.sources.searches import find
+from clsviz.statistics.exposure import Evaluation, Ranking
+from clsviz.statistics.ranking import rank, unit
 
-N_TEXTS, WIDTH, N_WORDS = 300, 64, 2000
+WIDTH: Final = 64
 
-NOISE = 1.5
+NOISE: Final = 1.5
 """Of a text's vector about its query's: recall is about a half, as of real searches."""
 
-SHARED = 0.5
+SHARED: Final = 0.5
 """Length of the direction that all queries share."""
 
-PULL = 0.57
-"""Along it, the shortest fifth lies so much further that it takes twice its share of the places."""
+
+@dataclass(frozen=True)
+class World:
+    """Searches among n texts, each for its own, whose lengths say nothing unless there is a pull.
+
+    hubs: the standard deviation of the texts' log norms, which dot products heed. direction: that
+    of texts along the direction that all queries share. families, size: near-duplicates of one
+    length, as many as so many, and their number. pull: how much further along that direction the
+    shortest fifth lies. n_searches: of the n possible ones, or 0 for all.
+    """
+
+    n: int
+    hubs: float = 0.0
+    direction: float = 0.0
+    families: int = 0
+    size: int = 0
+    pull: float = 0.0
+    n_searches: int = 0
+
+    def ranking(self, seed: int) -> tuple[Evaluation, Ranking]:
+        """The evaluation and the ranking of one sample."""
+        random, n = np.random.default_rng(seed), self.n
+        lengths = np.exp(random.normal(4, 0.8, n)).astype(np.int32) + 3
+        meanings = random.normal(size=(n, WIDTH))
+        along = random.normal(size=n) * self.direction
+        norms = np.exp(self.hubs * random.normal(size=n))
+        families = np.arange(n)
+        if self.families:
+            members = self.families * self.size
+            families[:members] = np.repeat(families[: members : self.size], self.size)
+            lengths, norms, along = lengths[families], norms[families], along[families]
+            meanings = 0.7 * meanings[families] + 0.7 * meanings
+        shared = np.eye(WIDTH)[0] * SHARED * np.sqrt(WIDTH)
+        along += self.pull * (lengths <= np.quantile(lengths, 0.2))
+        texts = meanings + NOISE * random.normal(size=(n, WIDTH)) + along[:, None] * shared
+        texts, queries = texts * norms[:, None], meanings + shared
+        if not self.hubs:
+            texts, queries = unit(texts), unit(queries)
+        own = np.sort(random.permutation(n)[: self.n_searches or n])
+        evaluation = Evaluation.of([np.array([text]) for text in own], lengths, 0, families)
+        return evaluation, evaluation.rank(rank(queries[own], texts))
 
 
-def verdict(seed: int, *, is_bent: bool, n_equal: int) -> tuple[str, float]:
-    """The answer for one sample, and the exposure of the shortest fifth; n_equal: of each query."""
-    random = np.random.default_rng(seed)
-    lengths = np.exp(random.normal(4, 0.8, N_TEXTS)).astype(np.int32) + 3
-    texts = [" ".join(f"word{word}" for word in random.integers(N_WORDS, size=n)) for n in lengths]
-    topics = np.arange(N_TEXTS) // n_equal
-    titles = [f"title number{topic} word{random.integers(N_WORDS)}" for topic in topics]
-    titles = [titles[topic * n_equal] for topic in topics]
-    frame = pd.DataFrame({"title": titles, "text": texts})
-    experiment = Experiment(corpus="memory", sample_size="all", column="text")
-    searches = find(experiment, Path(), titles="title", texts=frame)
-    shared = np.zeros(WIDTH)
-    shared[0] = SHARED * np.sqrt(WIDTH)
-    meanings = random.normal(size=(len(searches.relevant), WIDTH))
-    noise = NOISE * random.normal(size=(N_TEXTS, WIDTH))
-    is_short = lengths <= np.quantile(lengths, 0.2)
-    pull = np.where(is_bent & is_short, PULL, 0.0)[:, None] * shared
-    vectors = meanings[topics] + noise + pull
-    indexed = Indexed(
-        vectors.astype(np.float32),
-        (meanings + shared).astype(np.float32),
-        lengths,
-        np.zeros(N_TEXTS, bool),
-    )
-    rankings = rank_all(searches, indexed, 0, None)
-    answers = evaluate(searches, rankings, experiment, SearchSettings())
-    return verdict_of(answers), answers.own.exposure[0] or 0.0
+WORLDS: Final = {
+    "300 texts": World(300),
+    "2,000 texts": World(2000),
+    "300, 150 searches": World(300, n_searches=150),
+    "300, norms .3": World(300, hubs=0.3),
+    "300, norms .6": World(300, hubs=0.6),
+    "2,000, norms .3": World(2000, hubs=0.3),
+    "2,000, norms .6": World(2000, hubs=0.6),
+    "300, direction": World(300, direction=0.6),
+    "2,000, direction": World(2000, direction=0.6),
+    "300, 10 families of 15": World(300, families=10, size=15),
+    "2,000, 20 families of 50": World(2000, families=20, size=50),
+    **{
+        f"1,000, pull {pull}, {n} searches": World(1000, pull=pull, n_searches=n)
+        for pull in (0.17, 0.26)
+        for n in (60, 150, 1000)
+    },
+}
 
 
-def main(n: int) -> None:
-    """Print how often the verdict is “Yes”."""
-    for is_bent in (False, True):
-        results = [verdict(seed, is_bent=is_bent, n_equal=1 + 2 * (seed % 2)) for seed in range(n)]
-        n_yes = sum(words.startswith("Yes") for words, _ in results)
-        share = np.mean([exposure for _, exposure in results])
-        kind = "shortest fifth favoured" if is_bent else "no effect"
-        print(f"{kind}: “Yes” in {n_yes} of {n}; exposure of the shortest fifth {share:.2f}")
+def main(n: int, names: list[str]) -> None:
+    """Print a line for each world."""
+    columns = ("Yes", "Somewhat", "Hardly", "No sign", "Can’t tell")
+    print("world".ljust(32), *columns, "exposure of the shortest fifth", "intervals hold it")
+    for name in names or WORLDS:
+        world, words, rows = WORLDS[name], Counter[str](), []
+        for seed in range(n):
+            evaluation, own = world.ranking(seed)
+            numbers = evaluation.qrels, own, own, own, {}, None
+            verdict = verdict_of(SearchNumbers(None, None, None, "", "cosine", *numbers))
+            words.update(column for column in columns if verdict.startswith(column))
+            rows.append(own.quintiles[["low", "exposure", "high"]].to_numpy())
+        low, exposure, high = np.moveaxis(rows, 2, 0)
+        truth = exposure.mean(axis=0) if world.pull else np.ones(5)
+        shares = [f"{words[column] / n:{len(column)}.2f}" for column in columns]
+        holds = ((low <= truth) & (truth <= high)).mean()
+        print(name.ljust(32), *shares, f"{exposure[:, 0].mean():.2f}  {holds:.3f}", flush=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 500)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100, sys.argv[2:])

@@ -18,8 +18,8 @@ from clsviz.sources.models import Weights
 from clsviz.sources.sampling import Prepared, Sample
 from clsviz.sources.searches import Searches, corpus_of
 from clsviz.statistics import ranking
-from clsviz.statistics.containment import Recall, interval_of_mean
-from clsviz.statistics.intervals import Floats, Interval
+from clsviz.statistics.containment import N_EQUAL, Recall, crossing, expected
+from clsviz.statistics.intervals import Floats, Interval, of_mean
 from clsviz.statistics.ranking import Floats32, Qrels
 
 VERSION: Final = 1
@@ -96,14 +96,18 @@ class Gain:
 class ChunkNumbers:
     """The numbers of a chunk test by a similarity.
 
-    recalls: by each of RETRIEVERS, of each size. gains: of each size, for judged searches, whose
-    recall by whole texts is uncut; () and NaN without them.
+    recalls: by each of RETRIEVERS, of each size. n_equal: chunks of each size at equal competition.
+    length: tokens up to which chunks keep three in four sentences there, with its interval.
+    gains: of each size, for judged searches, whose recall by whole texts is uncut; () and NaN
+    without them.
     """
 
     inputs: ChunkInputs
     measured: Containment
     similarity: Similarity
     recalls: dict[str, list[Recall]]
+    n_equal: int
+    length: tuple[float, Interval]
     gains: tuple[Gain, ...] = ()
     uncut: float = np.nan
 
@@ -112,19 +116,27 @@ class ChunkNumbers:
         cls, inputs: ChunkInputs, measured: Containment, similarity: Similarity, seed: int
     ) -> Self:
         """From ranks; the seed repeats the draws of intervals."""
-        recalls = recalls_of(measured, seed)
+        sizes = measured.positions, measured.sizes, measured.n_chunks
+        n_equal = min(N_EQUAL, *measured.n_chunks)
+        recalls = {
+            way: [Recall.of(*columns, n_equal, seed) for columns in zip(ranks, *sizes, strict=True)]
+            for way, ranks in zip(RETRIEVERS, measured.ranks, strict=True)
+        }
+        shares = shares_of(measured, similarity, n_equal)
+        length = crossing(shares, measured.tokens, KEPT, seed)
+        numbers = inputs, measured, similarity, recalls, n_equal, length
         if not len(measured.recalls):
-            return cls(inputs, measured, similarity, recalls)
+            return cls(*numbers)
         *of_sizes, uncut = measured.recalls
         gains = (
             Gain(
                 float(recall.mean()),
                 float((recall - uncut).mean()),
-                interval_of_mean(recall - uncut, seed, n_tested=len(of_sizes)),
+                of_mean(recall - uncut, seed, -1.0, len(of_sizes)),
             )
             for recall in of_sizes
         )
-        return cls(inputs, measured, similarity, recalls, tuple(gains), float(uncut.mean()))
+        return cls(*numbers, tuple(gains), float(uncut.mean()))
 
     @property
     def own(self) -> list[Recall]:
@@ -137,23 +149,26 @@ class ChunkNumbers:
         return list(map(round, self.measured.tokens))
 
     @property
+    def advised(self) -> int | None:
+        """Tokens up to which chunks keep three in four sentences; None where none surely do."""
+        length, (low, _) = self.length
+        return round(min(length, self.measured.tokens[-1])) if low > 0 else None
+
+    @property
     def best(self) -> Gain:
         """The gain of the size whose chunks have the largest recall of judged searches."""
         return max(self.gains, key=lambda gain: gain.recall)
 
 
-def recalls_of(measured: Containment, seed: int) -> dict[str, list[Recall]]:
-    """Recall of each size by each of RETRIEVERS."""
-    sizes = measured.positions, measured.sizes, measured.n_chunks
-    return {
-        name: [Recall.of(*columns, seed) for columns in zip(ranks, *sizes, strict=True)]
-        for name, ranks in zip(RETRIEVERS, measured.ranks, strict=True)
-    }
+def shares_of(measured: Containment, way: str, n_equal: int) -> Floats:
+    """How likely each search finds its chunk first at equal competition: (n_sizes, n_searches)."""
+    ranks = zip(measured.ranks[RETRIEVERS.index(way)], measured.n_chunks, strict=True)
+    return np.stack([expected(*of_size, n_equal) for of_size in ranks])
 
 
 def advised_of(recalls: Sequence[Recall]) -> int:
     """The place of the longest chunks that keep three in four sentences; −1 where none do."""
-    return max((n for n, one in enumerate(recalls) if one.recall_at_1 >= KEPT), default=-1)
+    return max((n for n, one in enumerate(recalls) if one.recall_at_1_of_equal >= KEPT), default=-1)
 
 
 def chunk_test(

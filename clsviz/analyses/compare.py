@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 from clsviz.analyses import chunks as chunking
-from clsviz.analyses.chunks import ChunkInputs, Containment, advised_of, recalls_of
+from clsviz.analyses.chunks import ChunkInputs, ChunkNumbers
 from clsviz.analyses.norms import line_of
 from clsviz.analyses.probes import baseline_error, predict
 from clsviz.analyses.search import Rankings, ranked
@@ -32,6 +32,7 @@ from clsviz.statistics.intervals import (
     clusterings,
     margin,
     means,
+    resample,
     wilson_bound,
 )
 from clsviz.statistics.line import r2_margin
@@ -50,7 +51,7 @@ SEARCH: Final = (
 
 CHUNKS: Final = (
     *("chunk_tokens", "chunk_sentences", "n_chunks"),
-    *("chunk_recall_at_1", "chunk_recall_at_1_low", "chunk_recall_at_1_high", "chunk_margin"),
+    *("chunk_recall_at_1", "chunk_recall_at_1_low", "chunk_recall_at_1_high"),
 )
 """Columns of the table: tokens of the chunks that keep three in four sentences; and of the longest
 chunks that all models read, their sentences, their number, and the searches that find them first.
@@ -189,7 +190,7 @@ def _compare(inputs: CompareInputs, workspace: Workspace, progress: Progress) ->
         norms_of(part.norms, experiment, part.weights.label)
 
     rankings: list[Rankings] = []
-    containments: list[Containment] = []
+    cuts: list[ChunkNumbers] = []
     for one in prepared:
         if known is None:
             part = progress.part(done, total, "texts")
@@ -207,13 +208,13 @@ def _compare(inputs: CompareInputs, workspace: Workspace, progress: Progress) ->
                 cut = ChunkInputs(one.weights, inputs.chunks)
                 part = progress.part(done, total, "texts")
                 containment = chunking.contained(cut, inputs.search, "cosine", workspace, part)
-                containments.append(containment)
+                cuts.append(ChunkNumbers.of(cut, containment, "cosine", experiment.seed))
                 done += n_chunks
         except Undefined as error:
             inputs = replace(inputs, chunks=_of_model(one.weights, error))
     searched = rankings if isinstance(inputs.searches, Searches) else []
-    chunked = containments if isinstance(inputs.chunks, Chunks) else []
-    seconds += sum(one.seconds for one in searched) + sum(one.seconds for one in chunked)
+    cuts = cuts if isinstance(inputs.chunks, Chunks) else []
+    seconds += sum(one.seconds for one in searched) + sum(one.measured.seconds for one in cuts)
     with progress.at("analysis"):
         comparison = known or _computed(inputs, workspace, progress)
         rows: list[Numbers] = []
@@ -222,8 +223,7 @@ def _compare(inputs: CompareInputs, workspace: Workspace, progress: Progress) ->
                 rows = _search(inputs.searches, searched, experiment.seed)
         except Undefined as error:
             inputs = replace(inputs, searches=str(error))
-        cuts = _chunks(chunked, experiment.seed) if chunked else []
-    return CompareNumbers(inputs, comparison, rows, cuts, seconds)
+    return CompareNumbers(inputs, comparison, rows, _chunks(cuts), seconds)
 
 
 def compare_key(inputs: CompareInputs) -> tuple[object, ...]:
@@ -331,36 +331,28 @@ def _numbers(
     return numbers | dict(zip(LINE, of_line, strict=True)), Undefined("")
 
 
-def _chunks(measured: Sequence[Containment], seed: int) -> list[Numbers]:
-    """For each model CHUNKS; the margin is NaN where they do not read the same chunks."""
-    last, rows = min(len(one.sizes) for one in measured) - 1, []
-    firsts = [(one.ranks[0, last] == 1).astype(np.float64) for one in measured]
-    is_paired = len({(one.n_chunks, one.n_left_out) for one in measured}) == 1
-    n = len(firsts[0])
-    spread = max(means(firsts, [np.arange(n)])[1], wilson_bound(n)) if is_paired else np.nan
-    for one in measured:
-        recalls = recalls_of(one, seed)["cosine"]
-        advised = advised_of(recalls)
-        tokens = round(one.tokens[advised]) if advised >= 0 else np.nan
-        recall = recalls[last]
-        size = one.sizes[last], one.n_chunks[last]
-        columns = tokens, *size, recall.recall_at_1, *recall.interval, spread
+def _chunks(cuts: Sequence[ChunkNumbers]) -> list[Numbers]:
+    """For each model CHUNKS."""
+    last, rows = min((len(one.own) for one in cuts), default=0) - 1, []
+    for one in cuts:
+        recall, size = one.own[last], (one.measured.sizes[last], one.measured.n_chunks[last])
+        columns = one.advised or np.nan, *size, recall.recall_at_1, *recall.interval
         rows.append(dict(zip(CHUNKS, columns, strict=True)))
     return rows
 
 
 def _search(searches: Searches, rankings: Sequence[Rankings], seed: int) -> list[Numbers]:
     """For each model the columns of a search; and truncated, the share of texts that it cuts."""
-    draws, rows = [], []
+    recalls, rows, n = [], [], len(searches.relevant)
     for one in rankings:
-        evaluation = Evaluation.of(searches.relevant, one.n_tokens, seed)
+        evaluation = Evaluation.of(searches.relevant, one.n_tokens, seed, one.families)
         ranking = evaluation.rank(one.retrievers["cosine"])
-        draws.append(evaluation.draws @ ranking.recalls / len(searches.relevant))
+        recalls.append(ranking.recalls)
         numbers: list[float | None] = [ranking.recall, *ranking.recall_interval, ranking.ndcg]
         for end in (0, -1):
             numbers += [ranking.exposure[end], *(ranking.intervals[end] or (None, None))]
         row = dict(zip(SEARCH[:-1], np.array(numbers, np.float64).tolist(), strict=True))
         rows.append(row | {"truncated": float(one.truncated.mean())})
-    recall_margin = margin(np.stack(draws), wilson_bound(len(searches.relevant)))
+    recall_margin = margin(resample(recalls, np.arange(n), seed) / n, wilson_bound(n))
     of_all = {"recall_margin": recall_margin, "chance": evaluation.qrels.chance}
     return [row | of_all for row in rows]

@@ -15,25 +15,26 @@ from clsviz.progress import Progress
 from clsviz.settings import Experiment, SearchSettings, Similarity
 from clsviz.sources import models, searches
 from clsviz.sources.models import Weights
+from clsviz.sources.near_duplicates import near_duplicates
 from clsviz.sources.sampling import Prepared
 from clsviz.sources.searches import Searches
 from clsviz.statistics import fixes
 from clsviz.statistics.exposure import Evaluation, Ranking
-from clsviz.statistics.fixes import Advice, advise, folds_of
+from clsviz.statistics.fixes import Effect, advise
 from clsviz.statistics.ranking import Qrels, rank, rank_by_words, relevant_ranks, unit
 
 OTHER: Final[dict[str, Similarity]] = {"cosine": "dot", "dot": "cosine"}
 
-VERSION: Final = 2  # changes when rankings are computed in another way
+VERSION: Final = 3  # changes when rankings are computed in another way
 
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
     """Top-10 rankings of every retriever: all an answer needs.
 
-    n_tokens, truncated: of the texts. names: of retrievers: bm25, cosine, dot, and each of the last
-    two with a fix, as “dot calibrated”. top_k: unsigned (n_retrievers, n_searches, 10), places of
-    texts.
+    n_tokens, truncated, families: of the texts; near-duplicates share a family. names: of
+    retrievers: bm25, cosine, dot, and each of the last two with a fix, as “dot calibrated”.
+    top_k: unsigned (n_retrievers, n_searches, 10), places of texts.
     ranks, nearest: int32 (2, n_searches), by cosine and dot product: the rank of the best right
     text, from 1, and its place. coefficients: of fixes that were fitted to all searches.
     seconds: that measuring took.
@@ -41,6 +42,7 @@ class Rankings:
 
     n_tokens: NDArray[np.int32]
     truncated: NDArray[np.bool_]
+    families: NDArray[np.intp]
     names: tuple[str, ...]
     top_k: NDArray[np.unsignedinteger]
     ranks: NDArray[np.int32]
@@ -60,7 +62,7 @@ class SearchNumbers:
 
     model: what ranked, or None for own vectors. fingerprint: of the model or the vectors.
     own, other, words: by the similarity, by the other one, by BM25. fixes: by name, each with its
-    effect on all searches. advice: by half of them.
+    effect. advice: the effect of the one that is advised.
     """
 
     searches: Searches
@@ -72,8 +74,8 @@ class SearchNumbers:
     own: Ranking
     other: Ranking
     words: Ranking
-    fixes: Mapping[str, tuple[Ranking, Advice]]
-    advice: Advice | None
+    fixes: Mapping[str, tuple[Ranking, Effect]]
+    advice: Effect | None
 
 
 def search(
@@ -122,7 +124,7 @@ def evaluate(
 ) -> SearchNumbers:
     """Recall and exposure of every retriever by a similarity, and the advised fix."""
     seed, similarity = experiment.seed, settings.similarity
-    evaluation = Evaluation.of(made.relevant, rankings.n_tokens, seed)
+    evaluation = Evaluation.of(made.relevant, rankings.n_tokens, seed, rankings.families)
     words = evaluation.rank(rankings.retrievers["bm25"])
     prefix = f"{similarity} "
     retrievers = {
@@ -132,8 +134,8 @@ def evaluate(
     }
     own, other = retrievers.pop(similarity), retrievers.pop(OTHER[similarity])
     fixed = {"normalized": other, **retrievers} if similarity == "dot" else retrievers
-    n = len(made.relevant)
-    of_all = np.ones(n, np.bool_), evaluation.draws
+    n = len(fixed)
+    effects = {fix: (one, Effect.of(fix, own, one, seed, n)) for fix, one in fixed.items()}
     return SearchNumbers(
         made,
         rankings,
@@ -144,8 +146,8 @@ def evaluate(
         own,
         other,
         words,
-        {fix: (one, Advice.of(fix, own, one, *of_all)) for fix, one in fixed.items()},
-        advise(own, fixed, folds_of(n, seed), seed),
+        effects,
+        advise(effect for _, effect in effects.values()),
     )
 
 
@@ -164,8 +166,8 @@ def rank_all(made: Searches, indexed: Indexed, seed: int, power: float | None) -
     """
     qrels, n = Evaluation.of(made.relevant, indexed.n_tokens).qrels, len(made.relevant)
     folds = fixes.folds_of(n, seed)
-    samples = made.queries, made.texts
-    top_k = {"bm25": rank_by_words(*(some.table["sentence"].to_pylist() for some in samples))}
+    words = [some.table["sentence"].to_pylist() for some in (made.queries, made.texts)]
+    top_k = {"bm25": rank_by_words(*words)}
     coefficients, nearest = {}, []
     # Tokens beyond those that the model reads have no part in a vector.
     limit = indexed.n_tokens[~indexed.truncated].max(initial=0) or indexed.n_tokens.max()
@@ -189,6 +191,7 @@ def rank_all(made: Searches, indexed: Indexed, seed: int, power: float | None) -
     return Rankings(
         n_tokens=indexed.n_tokens,
         truncated=indexed.truncated,
+        families=near_duplicates(words[1]),
         names=tuple(top_k),
         top_k=np.stack(list(top_k.values())).astype(np.min_scalar_type(qrels.n_texts)),
         ranks=np.stack([ranks for ranks, _ in nearest]),

@@ -10,6 +10,8 @@ from clsviz.figures.style import Figure, Trace
 from clsviz.numbers import percent, points
 from clsviz.results.result import Result
 
+COLUMNS: Final = ["tokens", "recall_at_1_of_equal", "low_of_equal", "high_of_equal"]
+
 TICKS: Final = (5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000)
 
 
@@ -20,7 +22,7 @@ def chunks(result: Result) -> Figure:
     judged, for each size recall, what cutting adds and its interval; and uncut, recall of texts
     that are not cut.
     """
-    table, advised = result.table, result.picture["advised"]
+    table, advised, n_equal = result.table, result.picture["advised"], result.details["n_equal"]
     table = table.assign(x=np.log10(table["tokens"].clip(lower=1)))
     xs, ys = style.ends(table["x"].to_numpy(), room=0.05), [0.0, 1.05]
     data, labels, notes = list[Trace](), list[Trace](), []
@@ -32,14 +34,14 @@ def chunks(result: Result) -> Figure:
     retrievers = sorted(table["way"].unique(), key=lambda way: way != result.picture["own"])
     for way, colour in zip(retrievers, style.COLOURS, strict=False):
         rows = table[table["way"] == way]
-        x, share = rows["x"].to_numpy(), rows["recall_at_1"].to_numpy()
+        x, share = rows["x"].to_numpy(), rows["recall_at_1_of_equal"].to_numpy()
         texts = [
-            f"{way}, {row.n_chunks:,} chunks of {row.tokens:,.0f} tokens:<br><b>found by "
-            f"{percent(row.recall_at_1)} ({percent(row.low)} to {percent(row.high)})</b>"
-            for row in rows.itertuples()
+            f"{way}, {n_equal:,} chunks of {tokens:,.0f} tokens:<br><b>found by "
+            f"{percent(recall)} ({percent(low)} to {percent(high)})</b>"
+            for tokens, recall, low, high in rows[COLUMNS].itertuples(index=False)
         ]
         data += [
-            style.area(way, x, rows["low"], rows["high"], colour, 0.15),
+            style.area(way, x, rows["low_of_equal"], rows["high_of_equal"], colour, 0.15),
             style.trace(way, x, share, texts, **_look(colour)),
         ]
         labels.append(style.label(way, colour, x[-1], share[-1]))

@@ -6,15 +6,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from clsviz.analyses.chunks import RETRIEVERS, ChunkNumbers, Containment, advised_of, key_of
+from clsviz.analyses.chunks import (
+    KEPT,
+    RETRIEVERS,
+    ChunkNumbers,
+    Containment,
+    advised_of,
+    key_of,
+    shares_of,
+)
 from clsviz.errors import SettingError
-from clsviz.numbers import counted, percent, points
+from clsviz.numbers import counted, percent, points, rounded
 from clsviz.results import provenance
 from clsviz.results.result import Fact, Result, first, origin
 from clsviz.results.search import BY, pipeline_caveats
 from clsviz.settings import ChunkTestSettings, Experiment
 from clsviz.sources.chunks import SIZES
-from clsviz.statistics.containment import N_EQUAL, Recall, interval_of_mean, position_effect
+from clsviz.statistics.containment import N_EQUAL, Recall, position_effect
+from clsviz.statistics.intervals import of_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +38,10 @@ NEAREST: Final = 1.5
 
 EASY: Final = "An exact sentence is the easiest query, above all for a chunk that is nothing else"
 
+STRINGS: Final = "Exact sentences reward the matching of strings: do not rank models by them"
+
 THIRDS: Final = ("first_third", "middle_third", "last_third")
+ENDS: Final = ("low", "high", "low_of_equal", "high_of_equal")
 
 
 def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSettings) -> Result:
@@ -39,6 +51,8 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
     place, verdict, advice = (
         _judged(answer) if answer.gains else _contained(answer, experiment.seed)
     )
+    best = None if place is None else answer.tokens[place]
+    advised = best if answer.gains else answer.advised
     sizes = {way: _sizes(measured, recalls) for way, recalls in answer.recalls.items()}
     excess = _excess(answer.own, measured, settings)
     judged = searches.caveats if searches else ()
@@ -49,10 +63,17 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
         question=QUESTION,
         verdict=verdict,
         advice=advice,
-        facts=_facts(answer, place),
-        details={"sizes": sizes[answer.similarity], **sizes, "whole": _whole(answer), **excess},
+        facts=_facts(answer, place, advised),
+        details={
+            "sizes": sizes[answer.similarity],
+            **sizes,
+            "n_equal": answer.n_equal,
+            "advised_range": [end if np.isfinite(end) else None for end in answer.length[1]],
+            "whole": _whole(answer),
+            **excess,
+        },
         picture={
-            "advised": None if place is None else answer.tokens[place],
+            "advised": advised,
             "own": BY[answer.similarity],
             "judged": [(gain.recall, gain.difference, *gain.interval) for gain in answer.gains],
             "uncut": answer.uncut,
@@ -75,31 +96,45 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
 
 
 def _contained(answer: ChunkNumbers, seed: int) -> tuple[int | None, str, str]:
-    """The place of the advised size, verdict and advice, by sentences that find their chunk."""
+    """The place of the longest chunks that suffice, verdict and advice, by sentences they hold."""
     own, cosine, tokens = answer.own, answer.recalls["cosine"], answer.tokens
-    place, by_cosine, last = advised_of(own), advised_of(cosine), len(own) - 1
-    shares = [percent(one.recall_at_1) for one in own]
-    if all(one.interval[0] >= ALL for one in own):
+    place, by_cosine, (low, high) = advised_of(own), advised_of(cosine), answer.length[1]
+    place = place if low > 0 else -1
+    shares, last = [percent(one.recall_at_1_of_equal) for one in own], len(own) - 1
+    among = f"among {answer.n_equal} chunks"
+    findable = f"keep three in four sentences findable, {among}"
+    if all(one.interval_of_equal[0] >= ALL for one in own):
         verdict = f"Any length up to {tokens[last]} tokens: {shares[last]} of sentences find their"
-        return place, f"{verdict} chunk.", "Cut as suits your texts."
-    at = place if place >= 0 else max(range(len(own)), key=lambda n: own[n].recall_at_1)
-    findable = f"keep a sentence findable in {shares[at]} of searches"
+        return place, f"{verdict} chunk, {among}.", "Cut as suits your texts."
     if place < 0:
-        verdict = f"No length that was tried: at best, chunks of {tokens[at]} tokens {findable}."
+        best = max(range(len(own)), key=lambda n: own[n].recall_at_1_of_equal)
+        verdict = "No length tried surely keeps three in four sentences findable: at best "
+        verdict += f"{shares[best]}, in chunks of {tokens[best]} tokens among {answer.n_equal}."
         advice = "Choose another similarity, vector or model."
-    elif place == last:
-        verdict = f"Chunks of {tokens[at]} tokens, the longest tried, {findable}."
-        advice = f"Cut at up to {tokens[at]} tokens."
+    elif low == np.inf:
+        verdict = f"Chunks of {tokens[last]} tokens, the longest tried, {findable}."
+        advice = f"Cut at up to {tokens[last]} tokens."
+    elif high == np.inf:
+        verdict = f"Chunks of at most {rounded(low)} tokens, or longer ones, {findable}."
+        advice = f"Cut at up to {rounded(low)} tokens."
     else:
-        verdict = f"Chunks of {tokens[at]} tokens {findable}; of {tokens[last]}, in {shares[last]}."
-        advice = f"Cut at about {tokens[at]} tokens: longer chunks lose over a quarter of theirs."
-    is_first = answer.measured.ranks[:, by_cosine] == 1
-    by = is_first[0].astype(float) - is_first[RETRIEVERS.index(answer.similarity)]
-    if place < by_cosine and interval_of_mean(by, seed)[0] > 0:
-        share = percent(cosine[by_cosine].recall_at_1)
+        lengths = " to ".join(dict.fromkeys((rounded(low), rounded(high))))
+        verdict = f"Chunks of at most {lengths} tokens {findable}."
+        advice = f"Cut at {lengths} tokens{_losing(answer)}."
+    ways = "cosine", answer.similarity
+    first, second = (shares_of(answer.measured, way, answer.n_equal)[by_cosine] for way in ways)
+    if place < by_cosine and of_mean(first - second, seed, -1.0)[0] > 0:
+        share = percent(cosine[by_cosine].recall_at_1_of_equal)
         advice = f"Normalise your vectors: by cosine, chunks of {tokens[by_cosine]} tokens keep "
         advice += f"{share} of their sentences."
     return (place if place >= 0 else None), verdict, advice
+
+
+def _losing(answer: ChunkNumbers) -> str:
+    """The shortest of the chunks tried that surely lose over a quarter of their sentences."""
+    pairs = zip(answer.tokens, answer.own, strict=True)
+    losing = [tokens for tokens, one in pairs if one.interval_of_equal[1] < KEPT]
+    return f": of those tried, chunks of {losing[0]} lose over a quarter of theirs" * bool(losing)
 
 
 def _judged(answer: ChunkNumbers) -> tuple[int | None, str, str]:
@@ -115,9 +150,10 @@ def _judged(answer: ChunkNumbers) -> tuple[int | None, str, str]:
     return None, f"No sign that cutting helps: whole texts have a recall of {uncut}.", leave
 
 
-def _facts(answer: ChunkNumbers, place: int | None) -> tuple[Fact, ...]:
+def _facts(answer: ChunkNumbers, place: int | None, advised: int | None) -> tuple[Fact, ...]:
     own, tokens, n = answer.own, answer.tokens, answer.measured.ranks.shape[2]
-    last, words, judged = len(own) - 1, answer.recalls["bm25"][-1].recall_at_1, list[Fact]()
+    last, judged = len(own) - 1, list[Fact]()
+    words = answer.recalls["bm25"][-1].recall_at_1_of_equal
     if answer.gains:
         best = answer.best
         by = f"by chunks of {tokens[answer.gains.index(best)]} tokens"
@@ -129,10 +165,10 @@ def _facts(answer: ChunkNumbers, place: int | None) -> tuple[Fact, ...]:
     facts = []
     for key, at in (("recall_at_advised", place), ("recall_at_longest", last)):
         label = f"found in chunks of {tokens[at or 0]} tokens"
-        value, interval = (None, None) if at is None else (own[at].recall_at_1, own[at].interval)
+        one = None if at is None else own[at]
+        value, interval = (one.recall_at_1_of_equal, one.interval_of_equal) if one else (None, None)
         is_quiet = key == "recall_at_advised" and at in (None, last)
         facts.append(Fact(key, label, value, interval, "percent", is_quiet))
-    advised = None if place is None else tokens[place]
     return (
         *judged,
         *facts,
@@ -161,13 +197,13 @@ def _table(sizes: Mapping[str, Sequence[Mapping[str, Any]]]) -> "pd.DataFrame":
         {
             "way": BY[way],
             **entry,
-            **dict(zip(("low", "high"), entry["interval"], strict=True)),
+            **dict(zip(ENDS, (*entry["interval"], *entry["interval_of_equal"]), strict=True)),
             **dict(zip(THIRDS, entry["thirds"] or (None, None, None), strict=True)),
         }
         for way, entries in sizes.items()
         for entry in entries
     ]
-    return pd.DataFrame(rows).drop(columns=["interval", "thirds"])
+    return pd.DataFrame(rows).drop(columns=["interval", "interval_of_equal", "thirds"])
 
 
 def _whole(answer: ChunkNumbers) -> dict[str, Any] | None:
@@ -210,7 +246,7 @@ def _caveats(
     measured, ranks = answer.measured, answer.measured.ranks[RETRIEVERS.index(answer.similarity)]
     effect, (low, high) = position_effect(ranks, measured.positions, measured.sizes, seed)
     rare, often = ("beginning", "end")[:: 1 if effect > 0 else -1]
-    n_truncated, n_few = sum(measured.n_truncated), measured.n_chunks[-1]
+    n_truncated = sum(measured.n_truncated)
     fate = first(
         (len(cut.sizes) > len(measured.sizes), "left out: the model reads too few as a whole"),
         (len(cut.sizes) < len(SIZES), "not tried: too few texts are so long"),
@@ -221,12 +257,17 @@ def _caveats(
     truncated = f"only the beginning of {percent(measured.truncated)} of the whole texts"
     cases = {
         f"{EASY}: real ones are found less often.": True,
+        f"{STRINGS}.": True,
         f"Sentences at the {rare} of a chunk are found less often than those at the {often}, by "
-        f"about {points(abs(effect))}.": low > 0 or high < 0,
+        f"about {points(abs(effect))}: for their place, or for what stands there in a text.": (
+            low > 0 or high < 0
+        ),
         f"Chunks of over {counted(measured.sizes[-1])} are {fate}.": True,
         f"Chunks that the model reads in part, left out: {n_truncated:,}.": n_truncated,
         f"Searches for them, left out at every size: {measured.n_left_out:,}.": measured.n_left_out,
-        f"Fewer chunks compete as they grow longer: {n_few:,} at last.": n_few < N_EQUAL,
+        f"Only {answer.n_equal} chunks compete: among {N_EQUAL}, fewer sentences find theirs.": (
+            answer.n_equal < N_EQUAL
+        ),
         f"The model reads {truncated}.": answer.gains and measured.truncated,
         **pipeline_caveats(weights, answer.similarity),
         f"Chunks of {beyond} {lost}.": beyond,

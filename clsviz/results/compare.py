@@ -12,7 +12,7 @@ from clsviz.analyses.compare import CHUNKS, SEARCH, CompareNumbers, Numbers, com
 from clsviz.encoder import pipeline
 from clsviz.numbers import counted, folded, length, lowered, percent
 from clsviz.results import provenance
-from clsviz.results.chunks import EASY
+from clsviz.results.chunks import EASY, STRINGS
 from clsviz.results.result import POOLINGS, Fact, Result, first, left_out, origin, remedy_of
 from clsviz.settings import DEFAULTS
 from clsviz.sources.chunks import Chunks
@@ -189,11 +189,8 @@ def _facts(table: "pd.DataFrame", is_equal_length: bool) -> tuple[Fact, ...]:
     recall, _, norm = _leads(table)
     errors: ArrayLike = table["last_probe_error"] if is_equal_length else []
     error = Contrast.of(errors, table["last_probe_error_margin"].max())
-    chunks = Contrast.of(table["chunk_recall_at_1"], table["chunk_margin"].max())
-    size = counted(int(table["chunk_sentences"].fillna(0).iloc[0]))
     leads = [
         ("recall_difference", "recall differs by", recall, "points"),
-        ("chunk_difference", f"finding chunks of {size} by", chunks, "points"),
         ("error_difference", "the last probe’s error by", error, table["unit"].iloc[0]),
         ("r_squared_difference", "R² of the norm by", norm, "points"),
     ]
@@ -234,7 +231,8 @@ def _caveats(numbers: CompareNumbers, table: "pd.DataFrame") -> tuple[str, ...]:
                 f"{label} among {count:,.0f}" for label, count in zip(labels, chunks, strict=True)
             )
             caveats.append(f"Fewer chunks are found more easily: {numbers_of}.")
-        caveats += [f"{EASY}: real ones are found less often.", *inputs.chunks.caveats]
+        caveats += [f"{EASY}: real ones are found less often.", f"{STRINGS}."]
+        caveats += inputs.chunks.caveats
     elif inputs.chunks:
         caveats.append(f"No chunks were tested: {inputs.chunks}")
     n_long, n_truncated = comparison.n_long, comparison.n_truncated

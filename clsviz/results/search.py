@@ -48,7 +48,7 @@ def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSetting
         kind="search",
         question="Are texts of some lengths found more often than they are right?",
         verdict=verdict,
-        advice=_advice(numbers, verdict),
+        advice=advice_of(numbers, verdict),
         facts=_facts(numbers),
         details={**_details(numbers), **excess},
         picture=_picture(numbers) | {"unit": "tokens" if model else "words"},
@@ -71,42 +71,65 @@ def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSetting
 def verdict_of(numbers: SearchNumbers) -> str:
     """The answer in a sentence."""
     own, by = numbers.own.quintiles, f"by {BY[numbers.similarity]}"
-    beyond, standing = own[own["is_beyond_words"]], own[own["state"].isin(SIGNIFICANT)]
-    uneven, undecided = (own[own["state"] == state] for state in ("uneven", "undecided"))
+    beyond, standing = _standing(own)
+    states = {state: own[own["state"] == state] for state in ("uneven", "even", "undecided")}
     if numbers.own.recall_interval[0] <= numbers.qrels.chance:
         return "Can’t tell: the search finds the right text hardly more often than chance."
     if len(beyond):
         return f"Yes: {by}, {_share(beyond)}."
     if len(standing):
         return f"Yes, but not clearly more than word matching: {_share(standing)}."
-    if len(undecided):
-        few = f"too few texts of the {undecided.index[0]} fifth, or searches for them"
-        return f"Can’t tell yet: {few}."
-    if len(uneven):
-        return f"Somewhat: {by}, {_share(uneven)}."
-    return f"Hardly: {by}, texts of every length are found about as often as they are right."
+    if len(states["uneven"]):
+        return f"Somewhat: {by}, {_share(states['uneven'])}."
+    if len(states["even"]) == len(own):
+        return f"Hardly: {by}, texts of every length are found about as often as they are right."
+    if len(states["undecided"]):
+        fifth = states["undecided"].index[0]
+        return f"Can’t tell yet: too few texts of the {fifth} fifth, or searches for them."
+    return f"No sign of it: {by}, no fifth’s share of the places stands out from chance."
+
+
+def _standing(quintiles: "pd.DataFrame") -> tuple["pd.DataFrame", "pd.DataFrame"]:
+    """The fifths that stand out beyond word matching, and all that stand out."""
+    return quintiles[quintiles["is_beyond_words"]], quintiles[quintiles["state"].isin(SIGNIFICANT)]
 
 
 def _share(quintiles: "pd.DataFrame") -> str:
+    """The most conspicuous exposure."""
+    fifth = _conspicuous(quintiles)
+    exposure = float(quintiles["exposure"][fifth])
+    return f"the {fifth} fifth takes{' only' * (exposure <= 1)} {_amount(exposure)} its share"
+
+
+def _conspicuous(quintiles: "pd.DataFrame") -> str:
     """The fifth that takes most beyond its share, or else the one that takes least of it."""
-    shares = quintiles["exposure"]
-    if shares.max() > 1:
-        return f"the {shares.idxmax()} fifth takes {rounded(shares.max())} times its share"
-    amount = rounded(shares.min()) if shares.min() >= 0.01 else "under 0.01"
-    return f"the {shares.idxmin()} fifth takes only {amount} times its share"
+    exposure = quintiles["exposure"]
+    return str(exposure.idxmax() if exposure.max() > 1 else exposure.idxmin())
 
 
-def _advice(numbers: SearchNumbers, verdict: str) -> str:
+def _amount(exposure: float) -> str:
+    return f"{rounded(exposure) if exposure >= 0.01 else 'under 0.01'} times"
+
+
+def advice_of(numbers: SearchNumbers, verdict: str) -> str:
     """What to do, in a sentence."""
-    advice = numbers.advice
+    advice, own = numbers.advice, numbers.own
+    is_answered = not verdict.startswith("Can’t")
     if advice is None:
-        why = ": no fix stands the test on held-out searches" * numbers.own.is_biased
-        return "" if verdict.startswith("Can’t") else f"Leave the search as it is{why}."
-    before, after = percent(advice.before), percent(advice.after)
+        why = ": no fix that was tried makes it fair, or adds to recall" * own.is_biased
+        return f"Leave the search as it is{why}." if is_answered else ""
+    fix, before, after = FIXES[advice.fix], percent(advice.before), percent(advice.after)
     direction = "rises" if advice.after > advice.before else "falls"
     change = f"{direction} from {before} to {after}" if before != after else f"stays at {after}"
-    condition = " only if all lengths must be found equally often" * advice.is_at_a_cost
-    return f"{FIXES[advice.fix]}{condition}: recall {change}."
+    if not (own.is_biased and is_answered):
+        return f"{fix}: recall {change}."
+    beyond, standing = _standing(own.quintiles)
+    fifth = _conspicuous(beyond if len(beyond) else standing)
+    amount = _amount(numbers.fixes[advice.fix][0].quintiles["exposure"][fifth])
+    if not advice.makes_fair:
+        return f"{fix}: recall {change}, but the {fifth} fifth still takes {amount} its share."
+    fix += " only if all lengths must be found equally often" * (advice.interval[1] < 0)
+    return f"{fix}: then the {fifth} fifth takes {amount} its share, and recall {change}."
 
 
 def _facts(numbers: SearchNumbers) -> tuple[Fact, ...]:

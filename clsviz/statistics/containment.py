@@ -7,10 +7,10 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clsviz.statistics.intervals import Floats, Interval, middle, of_mean, resample
+from clsviz.statistics.intervals import ENDS, Floats, Interval, middle, of_mean, resample
 
 N_EQUAL: Final = 200
-"""Chunks at equal competition."""
+"""Chunks at equal competition, where there are as many of every size."""
 
 LEAST_THIRDS: Final = 3
 """Sentences of a chunk that has a beginning, a middle and an end."""
@@ -25,7 +25,8 @@ class Recall:
     """Shares of n searches that find their chunk, all of a size.
 
     recall_at_1, recall_at_10: first, and among the first ten; interval: of the first, of 95%.
-    recall_at_1_of_200: expected first among 200 chunks drawn at random; None of fewer.
+    recall_at_1_of_equal, recall_at_10_of_equal, interval_of_equal: as expected at equal
+    competition, among as many random chunks of each size.
     thirds: of the first, of sentences in each third of their chunk; None of chunks of fewer than
     three sentences, and where no sentence is in one.
     """
@@ -33,57 +34,93 @@ class Recall:
     recall_at_1: float
     recall_at_10: float
     interval: Interval
-    recall_at_1_of_200: float | None
+    recall_at_1_of_equal: float
+    recall_at_10_of_equal: float
+    interval_of_equal: Interval
     thirds: tuple[float, ...] | None
 
     @classmethod
     def of(
-        cls, ranks: NDArray[np.int32], positions: Floats, size: int, n_chunks: int, seed: int
+        cls,
+        ranks: NDArray[np.int32],
+        positions: Floats,
+        size: int,
+        n_chunks: int,
+        n_equal: int,
+        seed: int,
     ) -> Self:
         """From ranks, from 1, and positions in the chunk, from 0 to 1: (n,) each.
 
-        size: sentences of a chunk.
+        size: sentences of a chunk. n_equal: chunks at equal competition.
         """
         is_first = ranks == 1
+        equal = expected(ranks, n_chunks, n_equal)
         third = np.minimum(positions * 3, 2).astype(int)
         parts = [is_first[third == n] for n in range(3)]
         has_thirds = size >= LEAST_THIRDS and all(map(len, parts))
         return cls(
             float(is_first.mean()),
             float((ranks <= 10).mean()),
-            interval_of_mean(is_first, seed, least=0.0),
-            expected_first(ranks, n_chunks) if n_chunks >= N_EQUAL else None,
+            of_mean(is_first, seed),
+            float(equal.mean()),
+            float(expected(ranks, n_chunks, n_equal, 10).mean()),
+            of_mean(equal, seed),
             tuple(float(part.mean()) for part in parts) if has_thirds else None,
         )
 
 
-def expected_first(ranks: NDArray[np.int32], n_chunks: int, n_drawn: int = N_EQUAL) -> float:
-    """The expected share of searches whose chunk comes first among n_drawn random ones.
+def expected(ranks: ArrayLike, n_chunks: int, n_drawn: int, n_places: int = 1) -> Floats:
+    """The probability of each search that its chunk is among the first places of random chunks.
 
-    Of the n_chunks − 1 other chunks, rank − 1 are before it, and n_drawn − 1 are drawn: none of
-    them is before it with the probability of the hypergeometric distribution at 0.
+    Of the n_chunks − 1 other chunks, rank − 1 are before it, and n_drawn − 1 are drawn: fewer than
+    n_places of them are before it with the probability of the hypergeometric distribution.
     """
+    n_before = np.asarray(ranks, np.float64) - 1
+    n_others, n_rivals = n_chunks - 1, n_drawn - 1
+    logarithms = [
+        _log_choices(n_before, n)
+        + _log_choices(n_others - n_before, n_rivals - n)
+        - _log_choices(np.float64(n_others), n_rivals)
+        for n in range(min(n_places, n_drawn))
+    ]
+    return np.asarray(np.minimum(np.exp(logarithms).sum(axis=0), 1))
+
+
+def _log_choices(n: ArrayLike, k: int) -> Floats:
+    """The logarithm of the number of ways to take k of n; of none, −infinity."""
     from scipy.special import gammaln
 
-    n_others, n_other_drawn = n_chunks - 1, n_drawn - 1
-    n_behind = n_others - (np.asarray(ranks, np.float64) - 1)
-    is_possible = n_behind >= n_other_drawn
-    n = np.where(is_possible, n_behind, n_other_drawn)
-    logarithm = gammaln(n + 1) - gammaln(n - n_other_drawn + 1)
-    logarithm -= gammaln(n_others + 1) - gammaln(n_others - n_other_drawn + 1)
-    return float(np.where(is_possible, np.exp(logarithm), 0.0).mean())
+    n = np.asarray(n, np.float64)
+    many = np.maximum(n, k)
+    ways = gammaln(many + 1) - gammaln(k + 1) - gammaln(many - k + 1)
+    return np.where(n >= k, ways, -np.inf)
 
 
-def interval_of_mean(
-    values: ArrayLike, seed: int, n_tested: int = 1, least: float = -1.0
-) -> Interval:
-    """The interval of the mean of values (n,), by the bootstrap: equal seeds draw alike.
+def crossing(
+    shares: Floats, tokens: Sequence[float], least: float, seed: int
+) -> tuple[float, Interval]:
+    """The tokens of a chunk up to which a share of searches is kept, and their interval.
 
-    least: the smallest value that may be: −1 of differences. n_tested: as `of_mean` takes it.
+    shares: (n_sizes, n), what each search has at each size. It lies between the longest size with
+    the share and the next one, by a straight line in log tokens. Of draws of searches that have the
+    share at the last size, it is infinite, and of others without it at any size, 0.
     """
-    column = np.asarray(values, np.float64)
-    draws = resample([column], np.arange(len(column)), seed)[0] / len(column)
-    return of_mean(column, draws, least, n_tested)
+    logs = np.log(np.maximum(tokens, 1))
+    draws = resample(list(shares), np.arange(shares.shape[1]), seed) / shares.shape[1]
+    lengths = [_crossing(one, logs, least) for one in (shares.mean(axis=1), *draws.T)]
+    low, high = np.quantile(lengths[1:], ENDS, method="inverted_cdf")
+    return lengths[0], (float(low), float(high))
+
+
+def _crossing(recalls: Floats, logs: Floats, least: float) -> float:
+    """The same of recalls at each size."""
+    n = int(np.flatnonzero(recalls >= least).max(initial=-1))
+    if n < 0:
+        return 0.0
+    if n == len(recalls) - 1:
+        return np.inf
+    part = (recalls[n] - least) / (recalls[n] - recalls[n + 1])
+    return float(np.exp(logs[n] + part * (logs[n + 1] - logs[n])))
 
 
 def position_effect(
@@ -92,7 +129,8 @@ def position_effect(
     """Recall in the last third of a chunk less that in the first, with its interval.
 
     ranks, positions: (n_sizes, n). It is of all sizes of three or more sentences together; NaN
-    where fewer than 20 searches are in one of the thirds.
+    where fewer than 20 searches are in one of the thirds. The sentences in them differ: the first
+    ones of texts, say, are always first in a chunk.
     """
     rows = np.flatnonzero(np.asarray(sizes) >= LEAST_THIRDS)
     is_first, third = ranks[rows] == 1, np.minimum(positions[rows] * 3, 2).astype(int)

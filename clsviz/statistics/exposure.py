@@ -1,7 +1,9 @@
 """Shares of the places that texts of each length take, over the shares in which they are right.
 
 The probability that a text is found, given its length, against the probability that it is right,
-is the test of Singhal, Buckley & Mitra (1996).
+is the test of Singhal, Buckley & Mitra (1996). Its intervals allow for other searches and for other
+texts: a few texts that are near every query, or families of near-duplicates, are found over and
+over, and their lengths say little of others.
 """
 
 from collections.abc import Sequence
@@ -12,8 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.errors import Undefined
-from clsviz.statistics.intervals import ENDS, N_DRAWS, Floats, Interval, of_mean, wilson_bound
-from clsviz.statistics.ranking import N_PLACES, Floats32, Qrels
+from clsviz.statistics.intervals import (
+    N_DRAWS,
+    Floats,
+    Interval,
+    jackknife_variance,
+    of_mean,
+    student_t,
+    wilson_bound,
+)
+from clsviz.statistics.ranking import N_PLACES, Qrels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,32 +34,32 @@ N_QUINTILES: Final = len(QUINTILES)
 
 FAIR: Final = (0.8, 1.25)  # exposures that count as a fair share
 DECIDED: Final = (0.5, 2.0)  # an interval beyond says too little, unless it is outside FAIR
-FEWEST_RELEVANT: Final = 20  # right texts in a fifth, and searches for them, that an interval takes
+FEWEST_RELEVANT: Final = 20  # families right in a fifth, and searches for them, for an interval
 CHANCE: Final = (0.005, 0.995)  # quantiles; by chance a fifth of five is beyond in 5 of 100
 LEAST: Final = 1e-6  # floor for logarithms: no text of the fifth was retrieved
 SIGNIFICANT: Final = ("over_exposed", "under_exposed")  # states of fifths that stand out
+
+Pairs = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
+"""Searches, texts and weights (n,): of places that texts take, or of right texts."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
     """The texts that n searches find, what is right among them, and their lengths.
 
-    top_k: (n, 10), the best first. recalls, ndcgs: float64 (n,), of each search.
-    places, right: float64 (n, 5), the share of a search's ten, and of its right texts, in a fifth.
-    recall_interval: of the mean. quintiles: a row for each of QUINTILES; its columns are
+    top_k: (n, 10), the best first. recalls, ndcgs: float64 (n,), of each search. recall_interval:
+    of the mean. quintiles: a row for each of QUINTILES; its columns are
     from_tokens, to_tokens, n_texts: the shortest and the longest of its texts, and their number.
     recall_at_10, ndcg_at_10: of its right texts, each of a weight of 1 / right ones of its search.
     exposure: its share of all places over its share of what is right; NaN where nothing is.
-    low, high: its 95% interval, from 0 to infinity with under 20 right texts, or searches for them.
-    state: one of `states`. is_beyond_words: significant, and BM25 is not in this direction, or
-    significantly less (paired bootstrap).
+    low, high: its 95% interval, from 0 to infinity with under 20 families of right texts, or
+    searches for them. state: one of `states`. is_beyond_words: significant, and BM25 is not in this
+    direction, or significantly less (paired jackknife).
     """
 
     top_k: NDArray[np.integer]
     recalls: Floats
     ndcgs: Floats
-    places: Floats
-    relevant: Floats
     recall_interval: Interval
     quintiles: "pd.DataFrame"
 
@@ -79,31 +89,37 @@ class Ranking:
         """True if a fifth stands out."""
         return bool(self.quintiles["state"].isin(SIGNIFICANT).any())
 
-    def exposures(self, searches: NDArray[Any]) -> Floats:
-        """Exposures of the fifths, float64 (…, 5), where each search counts as often: (…, n)."""
-        return _ratio(searches @ self.places, searches @ self.relevant)
+    @property
+    def unevenness(self) -> float:
+        """The largest distance of an exposure from 1, in logarithms."""
+        return float(np.nanmax(np.abs(_logarithm(self.quintiles["exposure"].to_numpy()))))
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """Searches with their right texts, to evaluate rankings by.
 
-    lengths, quintiles: of each text, (n_texts,); the quintiles are 0 (the shortest) to 4, and equal
-    lengths share one. draws: float32 (1000, n_searches), of `draws`.
+    lengths, quintiles, families: of each text, (n_texts,). Quintiles are 0 (the shortest) to 4, and
+    equal lengths share one; a family is equal for near-duplicates.
     """
 
     qrels: Qrels
     lengths: NDArray[np.int32]
     quintiles: NDArray[np.intp]
-    draws: Floats32
+    families: NDArray[np.intp]
     seed: int
 
     @classmethod
     def of(
-        cls, relevant: Sequence[NDArray[np.intp]], lengths: NDArray[np.int32], seed: int = 0
+        cls,
+        relevant: Sequence[NDArray[np.intp]],
+        lengths: NDArray[np.int32],
+        seed: int = 0,
+        families: ArrayLike | None = None,
     ) -> Self:
         """From the right texts of each search, and lengths.
 
+        families: of each text, or None where no text is a near-duplicate of another.
         Raises Undefined where a fifth is empty, or ten places take all texts.
         """
         n = len(lengths)
@@ -114,7 +130,8 @@ class Evaluation:
         if len(np.unique(quintiles)) < N_QUINTILES:
             reason = "Too many texts are of the same length for fifths by length."
             raise Undefined(reason, "Give texts of more lengths.")
-        return cls(Qrels.of(relevant, n), lengths, quintiles, draws(len(relevant), seed), seed)
+        numbers = np.unique(np.arange(n) if families is None else families, return_inverse=True)[1]
+        return cls(Qrels.of(relevant, n), lengths, quintiles, numbers, seed)
 
     def rank(self, top_k: NDArray[np.integer], words: Ranking | None = None) -> Ranking:
         """The ranking of the ten texts of each search, (n, 10), the best first.
@@ -132,96 +149,120 @@ class Evaluation:
         hits = matches.any(axis=1)
         gains = matches @ discounts / np.cumsum(discounts)[n_findable - 1][searches]
         recalls = _sums(searches, hits, n) / n_findable
-        places = np.eye(N_QUINTILES)[self.quintiles[top_k]].mean(axis=1)
-        relevant = _sums(searches * N_QUINTILES + quintiles, weights, n * N_QUINTILES)
-        columns = places, relevant.reshape(n, N_QUINTILES)
         of_fifth = _sums(quintiles, weights, N_QUINTILES)
         lengths = pd.Series(self.lengths).groupby(self.quintiles)
         table = lengths.agg(from_tokens="min", to_tokens="max", n_texts="size").assign(
             recall_at_10=_ratio(_sums(quintiles, weights * hits, N_QUINTILES), of_fifth),
             ndcg_at_10=_ratio(_sums(quintiles, gains, N_QUINTILES), of_fifth),
-            **self._exposure(top_k, *columns, words),
+            **self._exposure(top_k, of_fifth, words),
         )
         return Ranking(
             top_k,
             recalls,
             _sums(searches, gains, n),
-            *columns,
-            mean_interval(recalls, self.draws),
+            of_mean(recalls, self.seed),
             table.set_axis(QUINTILES),
         )
 
     def _exposure(
-        self, top_k: NDArray[np.integer], places: Floats, relevant: Floats, words: Ranking | None
+        self, top_k: NDArray[np.integer], relevant: Floats, words: Ranking | None
     ) -> dict[str, Any]:
-        """Columns of `Ranking.quintiles`, from exposure on."""
-        exposure = _ratio(places.sum(axis=0), relevant.sum(axis=0))
-        exposures = _ratio(self.draws @ places, self.draws @ relevant)
-        of_fifth = [self.quintiles[self.qrels.texts] == fifth for fifth in range(N_QUINTILES)]
-        pairs = self.qrels.searches, self.qrels.texts
-        n_relevant = [min(len(np.unique(side[rows])) for side in pairs) for rows in of_fifth]
-        is_enough = (np.array(n_relevant) >= FEWEST_RELEVANT) & np.isfinite(exposures).all(axis=0)
-        low, high = _middles(exposures, is_enough)
-        # Of a fifth that no search finds, every draw is 0: others may, up to this share of them.
-        unfound = _ratio(np.full(N_QUINTILES, wilson_bound(len(top_k))), relevant.mean(axis=0))
-        high = np.where(is_enough & ~places.any(axis=0), unfound, high)
+        """Columns of `Ranking.quintiles`, from exposure on; relevant: searches' shares in each."""
+        exposure = _ratio(self._places(top_k), relevant)
+        pairs = self.qrels.searches, self.qrels.texts, self.qrels.weights
+        sides = pairs[0], self.families[pairs[1]]
+        of_fifth = [self.quintiles[pairs[1]] == fifth for fifth in range(N_QUINTILES)]
+        n_relevant = [min(len(np.unique(side[rows])) for side in sides) for rows in of_fifth]
+        margin = self._margin(_pairs_of(top_k), pairs)
+        is_enough = (np.array(n_relevant) >= FEWEST_RELEVANT) & np.isfinite(margin)
+        low = np.where(is_enough, exposure * np.exp(-margin), 0.0)
+        # Of a fifth that no search finds, others may find texts, up to this share of them.
+        unfound = _ratio(np.full(N_QUINTILES, wilson_bound(len(top_k)) * len(top_k)), relevant)
+        high = np.where(exposure > 0, exposure * np.exp(margin), unfound)
+        high = np.where(is_enough, high, np.inf)
         least, most = np.nanquantile(self.shuffled(top_k), CHANCE, axis=0)
         state = states(low, high, (least <= exposure) & (exposure <= most))
         is_beyond = np.isin(state, SIGNIFICANT)
         if words is not None:
-            others = words.exposures(self.draws)
-            logs = np.log(np.maximum(exposures, LEAST) / np.maximum(others, LEAST))
-            lowest, highest = _middles(logs, is_enough)
-            is_clear = np.where(state == "over_exposed", lowest > 0, highest < 0)
+            excess = _logarithm(_ratio(self._places(top_k), self._places(words.top_k)))
+            noise = self._margin(_pairs_of(top_k), _pairs_of(words.top_k))
+            is_clear = np.where(state == "over_exposed", excess, -excess) > noise
             is_beyond &= (state != words.quintiles["state"].to_numpy()) | is_clear
         ends = {"exposure": exposure, "low": low, "high": high}
         return {**ends, "state": state, "is_beyond_words": is_beyond}
 
-    def shuffled(self, top_k: NDArray[np.integer]) -> Floats:
-        """Exposures of fifths with lengths shuffled among the texts, 1,000 times: (1000, 5).
+    def _places(self, top_k: NDArray[np.integer]) -> Floats:
+        """The places of ten that each fifth takes, in tens."""
+        return np.bincount(self.quintiles[top_k].ravel(), minlength=N_QUINTILES) / N_PLACES
 
-        Searches drawn again find the same few texts that are near every query; their lengths do not
-        say anything of others.
+    def _margin(self, above: Pairs, below: Pairs) -> Floats:
+        """The margin of the logarithm of one share of each fifth over another one, (5,).
+
+        Each of searches and of families is left out in turn. Of the three variances, by searches,
+        by families and by both (their sum less that of their intersections: Cameron, Gelbach and
+        Miller 2011), the largest counts, as MacKinnon, Nielsen and Webb (2021) advise.
         """
-        random = np.random.default_rng(self.seed)
-        n = self.qrels.n_texts
-        places = np.bincount(top_k.ravel(), minlength=n) / N_PLACES
-        relevant = np.bincount(self.qrels.texts, self.qrels.weights, n)
+        searches = [side[0] for side in (above, below)]
+        families = [self.families[side[1]] for side in (above, below)]
+        cells = self.qrels.n_searches, int(self.families.max()) + 1
+        pairs = [np.ravel_multi_index(pair, cells) for pair in zip(searches, families, strict=True)]
+        numbers = np.unique(np.concatenate(pairs), return_inverse=True)[1]
+        ways = searches, families, np.split(numbers, [len(pairs[0])])
+        (by_search, by_family, by_pair), degrees = (
+            np.array(column)
+            for column in zip(*(self._variance(above, below, *way) for way in ways), strict=True)
+        )
+        variance = np.maximum.reduce([by_search, by_family, by_search + by_family - by_pair])
+        return np.asarray(student_t(degrees[:2].min(axis=0)) * np.sqrt(variance))
+
+    def _variance(
+        self, above: Pairs, below: Pairs, *clusters: NDArray[np.intp]
+    ) -> tuple[Floats, Floats]:
+        """The variance by leaving out clusters of either share, and its degrees of freedom."""
+        n = 1 + max(int(numbers.max()) for numbers in clusters)
+        shares = []
+        for (_, texts, weights), numbers in zip((above, below), clusters, strict=True):
+            cells = numbers * N_QUINTILES + self.quintiles[texts]
+            sums = _sums(cells, weights, n * N_QUINTILES).reshape(n, N_QUINTILES)
+            without = np.vstack([sums.sum(axis=0), sums.sum(axis=0) - sums])
+            shares.append(_ratio(without, without.sum(axis=1, keepdims=True)))
+        whole, *logs = _logarithm(_ratio(*shares))
+        # A cluster that holds a whole share counts as in a sum, not as an infinite logarithm.
+        return jackknife_variance(np.clip(logs, whole - 1, whole + 1))
+
+    def shuffled(self, top_k: NDArray[np.integer]) -> Floats:
+        """Exposures of fifths with lengths shuffled among the families, 1,000 times: (1000, 5)."""
+        random, families = np.random.default_rng(self.seed), self.families
+        sizes = np.bincount(families)
+        places = np.bincount(families[top_k.ravel()], minlength=len(sizes)) / N_PLACES
+        relevant = _sums(families[self.qrels.texts], self.qrels.weights, len(sizes))
+        ends = np.bincount(self.quintiles).cumsum()
         sums = np.empty((2, N_DRAWS, N_QUINTILES))
         for draw in range(N_DRAWS):
-            quintiles = random.permutation(self.quintiles)
-            sums[:, draw] = [
-                np.bincount(quintiles, terms, N_QUINTILES) for terms in (places, relevant)
-            ]
+            order = random.permutation(len(sizes))
+            last = np.searchsorted(sizes[order].cumsum(), ends)
+            for row, column in enumerate((places, relevant)):
+                sums[row, draw] = np.diff(column[order].cumsum()[last], prepend=0.0)
         return _ratio(*sums)
 
 
 def states(low: ArrayLike, high: ArrayLike, is_by_chance: ArrayLike = False) -> NDArray[np.str_]:
-    """Words for intervals of exposures, (n,): those of SIGNIFICANT, undecided, uneven or even.
+    """Words for intervals of exposures, (n,): SIGNIFICANT, even, uneven, undecided, or open.
 
-    A fifth is even if its interval holds 1 or lies within FAIR, and undecided with too few searches
-    or texts to tell: a few texts, found often, give such exposures also with lengths shuffled.
+    A fifth is even if its interval lies within FAIR, and uneven if it leaves out 1; neither that
+    nor SIGNIFICANT is said where shuffled lengths give such exposures too. Of others, undecided
+    ones have too few searches or texts to tell.
     """
     low, high = np.asarray(low), np.asarray(high)
-    is_above, is_below = low > FAIR[1], high < FAIR[0]
-    is_wide = is_above | is_below | (low < DECIDED[0]) | (high > DECIDED[1])
-    is_even = (low <= 1) & (high >= 1) | (low >= FAIR[0]) & (high <= FAIR[1])
-    is_significant = ~np.asarray(is_by_chance)
-    cases = [is_above & is_significant, is_below & is_significant, is_wide, is_even]
-    return np.select(cases, [*SIGNIFICANT, "undecided", "even"], "uneven")
-
-
-def draws(n_searches: int, seed: int = 0) -> Floats32:
-    """How often each of n searches is in each of 1,000 bootstrap samples: float32 (1000, n)."""
-    random = np.random.default_rng(seed)
-    samples = (random.integers(n_searches, size=n_searches) for _ in range(N_DRAWS))
-    counts = [np.bincount(sample, minlength=n_searches).astype(np.float32) for sample in samples]
-    return np.stack(counts)
-
-
-def mean_interval(values: Floats, samples: Floats32, least: float = 0.0) -> Interval:
-    """The interval of the mean of values (n_searches,), as `of_mean` has it."""
-    return of_mean(values, samples @ values / len(values), least)
+    is_certain = ~np.asarray(is_by_chance)
+    cases = [
+        (low > FAIR[1]) & is_certain,
+        (high < FAIR[0]) & is_certain,
+        (low >= FAIR[0]) & (high <= FAIR[1]),
+        ((low > 1) | (high < 1)) & is_certain,
+        (low < DECIDED[0]) | (high > DECIDED[1]),
+    ]
+    return np.select(cases, [*SIGNIFICANT, "even", "uneven", "undecided"], "open")
 
 
 def _sums(cells: NDArray[np.intp], weights: NDArray[Any], n: int) -> Floats:
@@ -229,10 +270,15 @@ def _sums(cells: NDArray[np.intp], weights: NDArray[Any], n: int) -> Floats:
     return np.asarray(np.bincount(cells, weights, n), np.float64)
 
 
-def _middles(draws: Floats, is_enough: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """The ends of the interval of each column; 0 and infinity where there is not enough."""
-    low, high = np.where(is_enough, np.quantile(draws, ENDS, axis=0), [[0.0], [np.inf]])
-    return low, high
+def _pairs_of(top_k: NDArray[np.integer]) -> Pairs:
+    """The places of ten texts of each search, (n, 10)."""
+    texts = top_k.ravel().astype(np.intp)
+    searches = np.repeat(np.arange(len(top_k)), N_PLACES)
+    return searches, texts, np.full(len(texts), 1 / N_PLACES)
+
+
+def _logarithm(ratio: Floats) -> Floats:
+    return np.asarray(np.log(np.maximum(ratio, LEAST)))
 
 
 def _ratio(places: ArrayLike, relevant: ArrayLike) -> Floats:

@@ -1,6 +1,6 @@
 """Fixes for a search that length bends: fitted to one half of it, tested on the other."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self
 
@@ -9,8 +9,8 @@ from numpy.polynomial.polynomial import polyfit, polyval
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.errors import Undefined
-from clsviz.statistics.exposure import FAIR, Ranking, draws, mean_interval
-from clsviz.statistics.intervals import Floats, Interval
+from clsviz.statistics.exposure import Ranking
+from clsviz.statistics.intervals import Floats, Interval, of_mean
 from clsviz.statistics.ranking import N_PLACES, Floats32, Qrels, rank, unit
 
 FORMULAS: Final = {
@@ -120,59 +120,43 @@ def folds_of(n_searches: int, seed: int = 0) -> NDArray[np.intp]:
 
 
 @dataclass(frozen=True)
-class Advice:
-    """A fix on some of the searches.
+class Effect:
+    """A fix on all searches, each ranked by a fix that was fitted to others.
 
-    before, after: their recall. interval: of 95%, of their paired difference.
-    makes_fair: True if a fifth stands out without it, and with it all exposures are fair.
+    before, after: their recall. interval: of 95%, of their paired difference, as wide as the number
+    of fixes asks for (Bonferroni). is_harmful: True if a fifth stands out with it, farther from 1
+    than any is without it. makes_fair: True if one stands out without it, none does with it, and
+    the exposure farthest from 1 comes at least half way to it, in logarithms.
     """
 
     fix: str
     before: float
     after: float
     interval: Interval
+    is_harmful: bool
     makes_fair: bool
 
     @classmethod
-    def of(
-        cls, fix: str, own: Ranking, fixed: Ranking, some: NDArray[np.bool_], samples: Floats32
-    ) -> Self:
-        """From the rankings without and with it; samples: of `draws`, of these searches."""
-        before, after, exposure = own.recalls[some], fixed.recalls[some], fixed.exposures(some)
-        is_fair = np.isnan(exposure) | (exposure >= FAIR[0]) & (exposure <= FAIR[1])
-        interval = mean_interval(after - before, samples, least=-1.0)
-        makes_fair = own.is_biased and bool(is_fair.all())
-        return cls(fix, float(before.mean()), float(after.mean()), interval, makes_fair)
+    def of(cls, fix: str, own: Ranking, fixed: Ranking, seed: int, n_tested: int) -> Self:
+        """From the rankings without and with it; the seed repeats the draws of the interval."""
+        interval = of_mean(fixed.recalls - own.recalls, seed, -1.0, n_tested)
+        is_harmful = fixed.is_biased and fixed.unevenness > own.unevenness
+        makes_fair = own.is_biased and not fixed.is_biased and fixed.unevenness < own.unevenness / 2
+        return cls(fix, own.recall, fixed.recall, interval, is_harmful, makes_fair)
 
     @property
     def gain(self) -> float:
         """The recall that the fix adds."""
         return self.after - self.before
 
-    @property
-    def is_at_a_cost(self) -> bool:
-        """True if recall may fall, which is the price of fair exposure."""
-        return self.interval[0] < 0
 
+def advise(effects: Iterable[Effect]) -> Effect | None:
+    """The fix of the largest recall of those that answer the question; None: leave it.
 
-def advise(
-    own: Ranking, fixed: Mapping[str, Ranking], folds: NDArray[np.intp], seed: int = 0
-) -> Advice | None:
-    """The fix that raises recall most on one half, as it does on the other; None: leave it.
-
-    Where a fifth stands out, a fix that makes all exposures fair is worth as much, and one that
-    does so at a cost is better than none.
+    Where a fifth stands out, these make exposure fair, at any cost of recall; if none does, and
+    elsewhere, they add to recall, enough and beyond chance, and do not harm exposure.
     """
-    halves = [(folds == fold, draws(int((folds == fold).sum()), seed)) for fold in (0, 1)]
-    chosen, reported = (
-        {fix: Advice.of(fix, own, ranking, *half) for fix, ranking in fixed.items()}
-        for half in halves
-    )
-    by_gain = sorted(chosen.values(), key=lambda advice: -advice.gain)
-    for best in by_gain:
-        if not best.is_at_a_cost and (best.gain >= WORTHWHILE or best.makes_fair):
-            if not reported[best.fix].is_at_a_cost:
-                return reported[best.fix]
-            break
-    fair = (reported[one.fix] for one in by_gain if one.makes_fair)
-    return next((advice for advice in fair if advice.makes_fair), None)
+    by_recall = sorted(effects, key=lambda effect: -effect.after)
+    fair = [one for one in by_recall if one.makes_fair]
+    better = [one for one in by_recall if one.interval[0] > 0 and not one.is_harmful]
+    return next((one for one in fair or better if one.makes_fair or one.gain >= WORTHWHILE), None)

@@ -66,26 +66,37 @@ def folds(clusters: ArrayLike, seed: int = 0) -> NDArray[np.intp]:
     return np.sort(np.arange(n) % N_FOLDS)[places[numbers]]
 
 
-def student_t(degrees: float) -> float:
+def student_t(degrees: ArrayLike) -> Floats:
     """The number of standard errors that an interval reaches to either side."""
     from scipy.special import stdtrit  # scipy.stats takes a second to import
 
-    return float(stdtrit(degrees, ENDS[1]))
+    return stdtrit(np.asarray(degrees, np.float64), ENDS[1]).astype(np.float64)
 
 
 def jackknife(without: Floats) -> tuple[float, float]:
     """The margin of a statistic's interval, and its degrees of freedom.
 
-    without: (n_clusters,), the statistic without each cluster in turn. The variance is by Efron and
-    Stein (1981); its degrees of freedom are those that Satterthwaite (1946) gives a sum of unequal
-    squares, which are few where few clusters decide it.
+    without: (n_clusters,), the statistic without each cluster in turn.
+    """
+    variance, degrees = jackknife_variance(without)
+    return float(student_t(degrees) * np.sqrt(variance)), float(degrees)
+
+
+def jackknife_variance(without: Floats) -> tuple[Floats, Floats]:
+    """The variance of statistics, and its degrees of freedom.
+
+    without: (n_clusters, …), the statistics without each cluster in turn. The variance is by Efron
+    and Stein (1981); its degrees of freedom are those that Satterthwaite (1946) gives a sum of
+    unequal squares, which are few where few clusters decide it.
     """
     n = len(without)
-    squares = (without - without.mean()) ** 2
-    total = squares.sum()
-    unevenness = (squares**2).sum() - total**2 / n
-    degrees = min(n - 2.0, 2 * total**2 / unevenness) if unevenness > 0 else n - 2.0
-    return float(student_t(degrees) * np.sqrt(total * (n - 1) / n)), float(degrees)
+    squares = (without - without.mean(axis=0)) ** 2
+    total = squares.sum(axis=0)
+    unevenness = (squares**2).sum(axis=0) - total**2 / n
+    is_uneven = unevenness > 0
+    uneven = 2 * total**2 / np.where(is_uneven, unevenness, 1)
+    degrees = np.where(is_uneven, np.minimum(n - 2.0, uneven), n - 2.0)
+    return total * (n - 1) / n, degrees
 
 
 def resample(columns: Sequence[Floats], clusters: ArrayLike, seed: int = 0) -> Floats:
@@ -118,8 +129,8 @@ def wilson_bound(n: int, tail: float = ENDS[0]) -> float:
     return square / (n + square)
 
 
-def of_mean(values: ArrayLike, draws: Floats, least: float = 0.0, n_tested: int = 1) -> Interval:
-    """The interval of the mean of values (n,) from `least` to 1, by draws (1000,) of the mean.
+def of_mean(values: ArrayLike, seed: int, least: float = 0.0, n_tested: int = 1) -> Interval:
+    """The interval of the mean of values (n,) from `least` to 1, by the bootstrap.
 
     least: 0 of recalls, −1 of their differences. Draws of equal values are equal, too: then the
     interval leaves room for the share of others that is unseen, as far off as they may be, which
@@ -128,7 +139,8 @@ def of_mean(values: ArrayLike, draws: Floats, least: float = 0.0, n_tested: int 
     """
     x, tail = np.asarray(values, np.float64), ENDS[0] / n_tested
     if np.ptp(x) > 0:
-        low, high = np.quantile(draws, [tail, 1 - tail])
+        sums = resample([x], np.arange(len(x)), seed)
+        low, high = np.quantile(sums / len(x), [tail, 1 - tail])
         return float(low), float(high)
     value, share = float(x[0]), wilson_bound(len(x), tail)
     return value - share * (value - least), value + share * (1 - value)

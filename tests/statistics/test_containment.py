@@ -3,42 +3,57 @@ import pytest
 
 from clsviz.statistics import containment
 from clsviz.statistics.containment import Recall
+from clsviz.statistics.intervals import of_mean
 
 
-def test_at_equal_competition_recall_is_that_of_drawn_pieces() -> None:
+@pytest.mark.parametrize("n_places", [1, 10])
+def test_at_equal_competition_recall_is_that_of_drawn_pieces(n_places: int) -> None:
     ranks, random = np.array([1, 2, 5, 40, 280], np.int32), np.random.default_rng(0)
-    firsts = [
-        [not (random.choice(299, 199, replace=False) < rank - 1).any() for _ in range(1000)]
-        for rank in ranks
-    ]
-    assert containment.expected_first(ranks, 300) == pytest.approx(np.mean(firsts), abs=0.01)
+    rivals = np.array([random.choice(299, 199, replace=False) for _ in range(1000)])
+    shares = [((rivals < rank - 1).sum(axis=1) < n_places).mean() for rank in ranks]
+    assert containment.expected(ranks, 300, 200, n_places) == pytest.approx(shares, abs=0.04)
+    assert containment.expected(ranks, 300, 300, n_places).tolist() == list(ranks <= n_places)
 
 
-@pytest.mark.parametrize(("n_chunks", "expected"), [(199, None), (200, 0.5)])
-def test_fewer_pieces_have_no_equal_competition(n_chunks: int, expected: float | None) -> None:
-    ranks, positions = np.array([1, 2], np.int32), np.array([0.1, 0.9])
-    assert Recall.of(ranks, positions, 3, n_chunks, 0).recall_at_1_of_200 == expected
+def test_three_quarters_are_crossed_between_two_lengths() -> None:
+    random, shares = np.random.RandomState(0), np.array([[0.95], [0.8], [0.7], [0.3]])
+    hits = (random.random((4, 500)) < shares).astype(float)
+    length, (low, high) = containment.crossing(hits, (10, 100, 200, 400), 0.75, 0)
+    (_, first, second, _) = hits.mean(axis=1)
+    assert length == pytest.approx(100 * 2 ** ((first - 0.75) / (first - second)))
+    again = []
+    for _ in range(2000):
+        recalls = hits[:, random.randint(0, 500, 500)].mean(axis=1)
+        n = np.flatnonzero(recalls >= 0.75)[-1]
+        again.append(np.exp(np.interp(-0.75, -recalls[n:], np.log((10, 100, 200, 400))[n:])))
+    assert (low, high) == pytest.approx(tuple(np.quantile(again, [0.025, 0.975])), rel=0.05)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.9, np.inf), (0.5, 0.0)])
+def test_lengths_that_all_keep_or_all_lose_have_no_crossing(share: float, expected: float) -> None:
+    hits = (np.arange(400) < 400 * np.array([[share], [share]])).astype(float)
+    assert containment.crossing(hits, (10, 20), 0.75, 0) == (expected, (expected, expected))
 
 
 def test_recall_is_counted_by_place_and_by_third() -> None:
     ranks = np.array([1, 1, 1, 2, 10, 11], np.int32)
-    recall = Recall.of(ranks, np.array([1, 1, 3, 3, 5, 5]) / 6, 3, 500, 0)
+    recall = Recall.of(ranks, np.array([1, 1, 3, 3, 5, 5]) / 6, 3, 500, 200, 0)
     assert (recall.recall_at_1, recall.recall_at_10) == (0.5, pytest.approx(5 / 6))
     assert recall.thirds == (1.0, 0.5, 0.0)
-    assert Recall.of(ranks, np.full(6, 0.5), 2, 500, 0).thirds is None
+    assert Recall.of(ranks, np.full(6, 0.5), 2, 500, 200, 0).thirds is None
 
 
 def test_the_interval_of_a_mean_is_that_of_its_standard_error() -> None:
     values = np.random.RandomState(0).random(400) < 0.3
-    low, high = containment.interval_of_mean(values, 0)
+    low, high = of_mean(values, 0)
     assert (high - low) / 2 == pytest.approx(1.96 * values.std() / 20, rel=0.1)
-    wide = containment.interval_of_mean(values, 0, n_tested=5)
+    wide = of_mean(values, 0, n_tested=5)
     assert (wide[1] - wide[0]) / (high - low) == pytest.approx(2.576 / 1.96, rel=0.1)
 
 
 def test_the_interval_of_a_share_near_one_holds_it() -> None:
     samples = np.random.RandomState(0).random_sample((60, 100)) < 0.99  # every third is all hits
-    intervals = [containment.interval_of_mean(sample, 0, least=0) for sample in samples]
+    intervals = [of_mean(sample, 0) for sample in samples]
     assert sum(low <= 0.99 <= high for low, high in intervals) >= 55
 
 

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.searches import WORLDS
 from clsviz.errors import Undefined
-from clsviz.statistics.exposure import Evaluation, Ranking, states
+from clsviz.statistics.exposure import SIGNIFICANT, Evaluation, Ranking, states
 
 N = 400
 LENGTHS = np.arange(10, 10 + N, dtype=np.int32)
@@ -31,15 +32,53 @@ def test_exposure_is_the_share_of_places_over_the_share_of_what_is_right() -> No
     assert shortest(ranking, "from_tokens", "to_tokens", "state") == [10, 89, "over_exposed"]
 
 
-def test_an_interval_is_that_of_searches_drawn_again() -> None:
-    top_k = tens_of(favour=1.5)
-    shares, random = (top_k < 80).mean(axis=1), np.random.RandomState(5)
-    again = []
-    for _ in range(4000):
-        rows = random.randint(0, N, N)
-        again.append(shares[rows].mean() / (rows < 80).mean())
-    expected = np.quantile(again, [0.025, 0.975])
-    assert EVALUATION.rank(top_k).intervals[0] == pytest.approx(expected, rel=0.03)
+def margin(top_k: np.ndarray, relevant: np.ndarray, families: np.ndarray) -> float:
+    """That of the shortest fifth of 400 texts, where each search has one right text."""
+    places = {(n, text): 0.1 for n, ten in enumerate(top_k) for text in ten}
+    cells = {*places, *enumerate(relevant)}
+    table = [(n, families[t], t < 80, places.get((n, t), 0), relevant[n] == t) for n, t in cells]
+    search, family, is_short, place, right = np.array(table, float).T
+
+    def variance(cluster: np.ndarray) -> tuple[float, float]:
+        logs = []
+        for number in np.unique(cluster):
+            some = cluster != number
+            shares = (x[some & (is_short > 0)].sum() / x[some].sum() for x in (place, right))
+            logs.append(np.log(next(shares) / next(shares)))
+        squares = (logs - np.mean(logs)) ** 2
+        n, total = len(logs), squares.sum()
+        degrees = 2 * total**2 / ((squares**2).sum() - total**2 / n)
+        return total * (n - 1) / n, min(degrees, n - 2)
+
+    of_searches, of_families, of_both = map(variance, (search, family, 1000 * search + family))
+    total = max(of_searches[0], of_families[0], of_searches[0] + of_families[0] - of_both[0])
+    return stats.t.ppf(0.975, min(of_searches[1], of_families[1])) * np.sqrt(total)
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_an_interval_leaves_out_searches_families_and_both(size: int) -> None:
+    families, relevant = np.arange(N) // size, np.random.RandomState(1).permutation(N)[:150]
+    top_k = tens_of(favour=1.5)[:150]
+    own = [np.array([text]) for text in relevant]
+    exposure, low, high = shortest(
+        Evaluation.of(own, LENGTHS, 0, families * 7).rank(top_k), "exposure", "low", "high"
+    )
+    expected = margin(top_k, relevant, families)
+    assert np.log([high / exposure, exposure / low]) == pytest.approx(expected)
+
+
+def test_lengths_are_shuffled_among_families() -> None:
+    families = np.r_[np.zeros(40, int), 1 + np.arange(360)]
+    evaluation, top_k = Evaluation.of(OWN, LENGTHS, 0, families), tens_of(favour=3.0)
+    again, random = [], np.random.RandomState(5)
+    for _ in range(2000):
+        places = random.permutation(361)
+        order = np.argsort(places[families], kind="stable")
+        fifth = np.empty(N, int)
+        fifth[order] = np.arange(N) // 80
+        again.append([(fifth[top_k] == k).mean() / 0.2 for k in range(5)])
+    ends = [np.quantile(draws, [0.1, 0.9], axis=0) for draws in (again, evaluation.shuffled(top_k))]
+    assert ends[0] == pytest.approx(ends[1], rel=0.05)
 
 
 def test_a_fifth_that_no_search_finds_may_be_found_by_others() -> None:
@@ -70,8 +109,9 @@ def test_lengths_without_five_fifths_are_undefined(lengths) -> None:
 def test_a_few_texts_found_by_every_search_do_not_stand_out() -> None:
     top_k = tens_of(favour=1.0)
     top_k[:, :2] = [1, 2]
-    low, state = shortest(EVALUATION.rank(top_k), "low", "state")
-    assert low > 1.25
+    exposure, low, state = shortest(EVALUATION.rank(top_k), "exposure", "low", "state")
+    assert exposure > 1.5
+    assert low < 1
     assert state == "undecided"
 
 
@@ -87,8 +127,9 @@ def test_a_fifth_stands_out_beyond_words_where_the_difference_is_clear(favour, i
     [
         (0.9, 1.1, "even"),
         (1.05, 1.2, "even"),
-        (0.7, 1.1, "even"),
+        (0.7, 1.1, "open"),
         (1.05, 1.3, "uneven"),
+        (1.05, 2.3, "uneven"),
         (1.3, 3.0, "over_exposed"),
         (0.1, 0.7, "under_exposed"),
         (0.4, 1.1, "undecided"),
@@ -97,3 +138,20 @@ def test_a_fifth_stands_out_beyond_words_where_the_difference_is_clear(favour, i
 )
 def test_an_interval_decides(low: float, high: float, state: str) -> None:
     assert states(low, high) == state
+    by_chance = {"uneven": "undecided" if high > 2 else "open", "even": "even", "open": "open"}
+    assert states(low, high, is_by_chance=True) == by_chance.get(state, "undecided")
+
+
+def test_families_and_hubs_are_no_effect_of_length() -> None:
+    for name in ("300, 10 families of 15", "300, norms .6"):
+        tables = [WORLDS[name].ranking(seed)[1].quintiles for seed in range(24)]
+        holds = [(table["low"] <= 1) & (table["high"] >= 1) for table in tables]
+        assert np.mean(holds) >= 0.93
+        assert sum(table["state"].isin(SIGNIFICANT).any() for table in tables) <= 2
+
+
+def test_a_half_more_than_its_share_is_seen_in_a_thousand_searches() -> None:
+    tables = [WORLDS["1,000, pull 0.26, 1000 searches"].ranking(n)[1].quintiles for n in range(8)]
+    states = [table["state"]["shortest"] for table in tables]
+    assert states.count("over_exposed") >= 6
+    assert set(states) <= {"over_exposed", "uneven"}

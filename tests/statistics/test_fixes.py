@@ -4,7 +4,7 @@ import pytest
 from clsviz.errors import Undefined
 from clsviz.statistics import fixes
 from clsviz.statistics.exposure import Evaluation, Ranking
-from clsviz.statistics.fixes import Trial, advise, calibrate, folds_of
+from clsviz.statistics.fixes import Effect, Trial, advise, calibrate, folds_of
 from clsviz.statistics.ranking import Qrels
 
 N = 200
@@ -77,26 +77,40 @@ def ranked(recall: float, is_fair: bool = True, seed: int = 0) -> Ranking:
     return EVALUATION.rank(top_k)
 
 
+UNFAIR = ranked(0.8, is_fair=False, seed=1)
 ADVICE = {
-    "a clear gain": (ranked(0.2), [ranked(0.8, seed=1)], ("a", False)),
-    "the largest gain": (ranked(0.2), [ranked(0.5, seed=1), ranked(0.9, seed=2)], ("b", False)),
+    "a clear gain": (ranked(0.2), [ranked(0.8, seed=1)], "a"),
+    "the largest gain": (ranked(0.2), [ranked(0.5, seed=1), ranked(0.9, seed=2)], "b"),
     "no gain": (ranked(0.5), [ranked(0.5)], None),
     "a loss": (ranked(0.8), [ranked(0.2, seed=1)], None),
-    "fair at a cost": (ranked(0.8, is_fair=False), [ranked(0.3, seed=1)], ("a", True)),
+    "a gain that is unfair": (ranked(0.2), [UNFAIR], None),
+    "fair at a cost": (ranked(0.8, is_fair=False), [ranked(0.3, seed=1)], "a"),
     "unfair at a cost": (ranked(0.8, is_fair=False), [ranked(0.3, is_fair=False, seed=1)], None),
+    "fair before a gain": (ranked(0.4, is_fair=False), [UNFAIR, ranked(0.3, seed=2)], "b"),
+    "a gain where none is fair": (ranked(0.2, is_fair=False), [UNFAIR], "a"),
 }
 
 
 @pytest.mark.parametrize("name", ADVICE)
-def test_the_fix_that_helps_is_advised_by_the_half_that_did_not_choose(name: str) -> None:
+def test_the_fix_that_answers_the_question_is_advised(name: str) -> None:
     own, fixed, expected = ADVICE[name]
-    named = dict(zip("ab", fixed, strict=False))
-    advice = advise(own, named, FOLDS)
-    assert (None if advice is None else (advice.fix, advice.is_at_a_cost)) == expected
-    if advice:
-        after = named[advice.fix].recalls[FOLDS == 1].mean()
-        assert (advice.before, advice.after) == (own.recalls[FOLDS == 1].mean(), after)
-        assert advice.interval[0] < advice.gain < advice.interval[1]
+    effects = [
+        Effect.of(fix, own, ranking, 0, len(fixed))
+        for fix, ranking in zip("ab", fixed, strict=False)
+    ]
+    advice = advise(effects)
+    assert (advice.fix if advice else None) == expected
+    for effect, ranking in zip(effects, fixed, strict=True):
+        assert (effect.before, effect.after) == (own.recall, ranking.recall)
+        assert effect.interval[0] < effect.gain < effect.interval[1]
+
+
+def test_an_interval_is_as_wide_as_the_number_of_fixes_asks_for() -> None:
+    own, fixed = ranked(0.5), ranked(0.6, seed=1)
+    narrow, wide = (Effect.of("a", own, fixed, 0, n).interval for n in (1, 4))
+    sd = (fixed.recalls - own.recalls).std() / N**0.5
+    assert np.ptp(narrow) == pytest.approx(2 * 1.96 * sd, rel=0.08)
+    assert np.ptp(wide) == pytest.approx(2 * 2.498 * sd, rel=0.08)
 
 
 def test_formulas_name_every_coefficient(trial: Trial) -> None:

@@ -14,7 +14,8 @@ HEIGHT = 480
 
 READING = (
     "Each text is cut into chunks of so many sentences, and sentences search for the chunk that "
-    "contains them: the lines are the shares that come first, with bands of 95%."
+    "contains them: the lines are the shares that come first among as many chunks of every size, "
+    "with bands of 95%."
 )
 
 JUDGED: Final = (
@@ -30,7 +31,8 @@ LABELS: Final = {
     "n_truncated": "Truncated",
     "recall_at_1": "Found first",
     "recall_at_10": "Among ten",
-    "recall_at_1_of_200": "First of 200",
+    "recall_at_1_of_equal": "First of equally many",
+    "recall_at_10_of_equal": "Among ten of them",
     "first_third": "First third",
     "middle_third": "Middle third",
     "last_third": "Last third",

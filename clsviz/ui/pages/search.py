@@ -16,8 +16,7 @@ HEIGHT = 520
 READING = (
     "Exposure is how often texts of a fifth are among the first ten, over how often they are "
     "right: 1 is a fair share, and the band is close to it. Recall is the share of right texts "
-    "among the first ten; that of an advised fix is tested on the half of the searches that did "
-    "not choose it."
+    "among the first ten; a fix ranks each half of the searches as it was fitted to the other half."
 )
 
 TASKS: Final = {
