@@ -20,9 +20,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers.activations import ACT2FN
 
-ROWS = 64
-"""Row counts are padded to a multiple: oneDNN caches a kernel and workspace per count."""
-
+ROWS = 64  # row counts are padded to a multiple: oneDNN caches a kernel and workspace per count
+SHORT = 64  # tokens of the longest sentences whose attention is float32 on a CPU
 FUSED: dict[str, tuple[str, list[float], str]] = {
     "": ("none", [], ""),
     "gelu": ("gelu", [], "none"),
@@ -31,9 +30,6 @@ FUSED: dict[str, tuple[str, list[float], str]] = {
     "relu": ("relu", [], ""),
 }
 """Activations by their names in transformers, as arguments of oneDNN's product."""
-
-SHORT = 64
-"""Tokens of the longest sentences whose attention is float32 on a CPU."""
 
 LIKE_BERT = ("bert", "roberta", "xlm-roberta", "camembert", "data2vec-text", "ernie", "electra")
 LAYOUTS = {**dict.fromkeys((*LIKE_BERT, "mpnet"), "encoder"), "distilbert": "transformer"}

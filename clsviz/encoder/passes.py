@@ -15,14 +15,9 @@ from clsviz.measurements import Kind
 from clsviz.settings import Precision
 from clsviz.sources.models import ANOTHER
 
-LENGTHS = (40, 17, 17, 9, 9, 3, 1, 1)
-"""Tokens of the sentences that passes are compared on, without special ones."""
-
-EXACT, FAST = 1e-5, 0.05
-"""Largest relative errors of a norm."""
-
-SEES = 1e-5
-"""Difference between [CLS] of two sentences, relative to its largest number, beyond rounding."""
+LENGTHS = (40, 17, 17, 9, 9, 3, 1, 1)  # tokens of the sentences that passes are compared on
+EXACT, FAST = 1e-5, 0.05  # largest relative errors of a norm
+SEES = 1e-5  # a larger relative difference between [CLS] of two sentences is not rounding
 
 
 class Forward(Protocol):

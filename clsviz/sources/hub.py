@@ -14,16 +14,10 @@ from clsviz.progress import Cancelled
 
 Kind = Literal["model", "dataset"]
 
-PATIENCE: Final = 8.0
-"""Seconds without a byte after which the Hub counts as stalled."""
-
-MOST_PAGES: Final = 200
-"""Of the list of a repository's files; each has a thousand."""
-
+PATIENCE: Final = 8.0  # seconds without a byte after which the Hub counts as stalled
+MOST_PAGES: Final = 200  # of the list of a repository's files; each has a thousand
 UNREADABLE: Final[dict[Kind, type[ClsvizError]]] = {"model": ModelError, "dataset": CorpusError}
-
 LOG_IN: Final = "log in where clsviz runs: hf auth login."
-
 REMEDIES: Final = {
     401: f"If it is yours to read, {LOG_IN}",
     403: f"If it is yours to read, {LOG_IN}",

@@ -18,14 +18,9 @@ from clsviz import files
 from clsviz.errors import StoreError, quote
 from clsviz.measurements import SCHEMA, Arrays
 
-BETWEEN_LOOKS: Final = 0.01
-"""The store is compared with its limit after so large a part of it was written."""
-
-IN_USE_SECONDS: Final = 3600.0
-"""What was used since then stays in the store: a job may be about to continue it."""
-
-MERGED: Final = 64
-"""Slices of a measurement that are merged into one file."""
+BETWEEN_LOOKS: Final = 0.01  # part of the store's limit, after which its size is looked at
+IN_USE_SECONDS: Final = 3600.0  # since its last use, for which a job may be about to continue it
+MERGED: Final = 64  # slices of a measurement that are merged into one file
 
 
 class Measurements:
