@@ -86,7 +86,6 @@ def measure(
 
 def _connect(address: str) -> None:
     """Join a cluster, or start one here; raises SettingError where none answers."""
-    import ray
     import ray.data
 
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # errors are raised, too

@@ -33,11 +33,7 @@ class Curve:
 
 
 def fit(
-    lengths: ArrayLike,
-    norms: ArrayLike,
-    clusters: ArrayLike,
-    groups: ArrayLike | None = None,
-    seed: int = 0,
+    lengths: ArrayLike, norms: ArrayLike, clusters: ArrayLike, groups: ArrayLike | None = None
 ) -> Curve:
     """Fit the curve through n sentences, and test it in folds that keep clusters together.
 
@@ -49,7 +45,7 @@ def fit(
     check_different(clusters)
     height = y.mean()
     y = y - height  # some norms vary in their last digits only
-    fold_of = folds(clusters, seed)
+    fold_of = folds(clusters)
     curve, line, mean = np.empty((3, len(x)))
     for fold in range(N_FOLDS):
         test, train = fold_of == fold, fold_of != fold

@@ -91,7 +91,7 @@ class Measurements:
 
     def merge(self, key: str, begin: int, slices: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
         """Store consecutive slices, the first of which begins with `begin`, as one; returns it."""
-        merged = join(slices)
+        merged = {name: np.concatenate([part[name] for part in slices]) for name in slices[0]}
         end = begin + n_sentences(merged)
         self.append(key, begin, merged)
         for start, stop, path in self._spans(key):
@@ -147,11 +147,6 @@ class Measurements:
 def n_sentences(arrays: Mapping[str, NDArray[Any]]) -> int:
     """Number of sentences whose measurements these are."""
     return len(arrays["n_tokens"])
-
-
-def join(slices: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
-    """Consecutive slices as one."""
-    return {name: np.concatenate([part[name] for part in slices]) for name in slices[0]}
 
 
 def _about(key: str, start: int, stop: int) -> dict[str, str]:
