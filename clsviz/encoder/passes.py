@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from clsviz.encoder.forward import LAYOUTS, OwnPass, swap_linears
+from clsviz.encoder.forward import LAYOUTS, OwnPass
 from clsviz.encoder.tokens import Frame, Tokenizer
 from clsviz.errors import ModelError, SettingError, quote
 from clsviz.measurements import Kind
@@ -157,10 +157,6 @@ def choose(model: Any, tokenizer: Tokenizer, precision: Precision) -> tuple[Forw
     if exact:
         model.set_submodule(f"{layout}.layer", nn.ModuleList())  # the pass has packed its weights
         return fast or exact, exact
-    originals = swap_linears(model)
-    if not verified(lambda: own, EXACT):
-        for name, module in originals.items():
-            model.set_submodule(name, module)
     return own, own
 
 
