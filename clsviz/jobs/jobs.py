@@ -122,7 +122,7 @@ class Job(Progress, Generic[T]):
             if not isinstance(error, ClsvizError):  # whose message may hold what a visitor sent
                 _log.exception("job %d", self.number)
             self.error = error
-        self._jobs.end(self)
+        self.is_active = False
 
     def want(self, session: Hashable) -> None:
         """A session wants this job, or is back; one that has left it does not return by itself."""
@@ -279,12 +279,6 @@ class Jobs:
             turns.charge(job)
             if turns.waiting:
                 self.move(job, job.resource, job.weights)
-
-    def end(self, job: Job[Any]) -> None:
-        """A job has ended."""
-        with self._changed:
-            job.is_active = False
-            self._changed.notify_all()
 
     def _wait(self, job: Job[Any], resource: Resource) -> None:
         turns = self._turns[resource]
