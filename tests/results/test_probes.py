@@ -148,8 +148,6 @@ def test_numbers_are_found_without_measuring(measured, experiment, store) -> Non
 
 
 def test_a_vector_without_a_probe_is_refused(measured, experiment, store) -> None:
-    with pytest.raises(SettingError, match="layer is 3, and Tiny has layers 0 to 2"):
-        answer(measured, replace(experiment, layer=3), store)
     with pytest.raises(SettingError, match="layer is 1, and probes of mean-pooled vectors"):
         answer(measured, replace(experiment, layer=1, pooling="mean"), store)
     with pytest.raises(SettingError, match="probe_size is 6,000, and sample_size only 5,000"):
