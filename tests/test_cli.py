@@ -33,16 +33,13 @@ def run(tmp_path: Path, tiny_model: Path, corpus_file: Path, capsys: pytest.Capt
 
 
 def test_files_are_written_in_the_format_of_their_name(run, tmp_path: Path) -> None:
-    names = ("table.csv", "table.parquet", "picture.png", "picture.svg", "picture.html")
-    for name in names[:2]:
-        assert run("--output", str(tmp_path / name))[0] == 0
-    for name in names[2:]:
-        assert run("--plot", str(tmp_path / name))[0] == 0
+    for name in ("table.csv", "table.parquet"):
+        words = "--output", str(tmp_path / name), "--plot", str(tmp_path / "picture.svg")
+        assert run(*words)[0] == 0
     csv = pd.read_csv(tmp_path / "table.csv")
     parquet = pd.read_parquet(tmp_path / "table.parquet")
     assert list(csv["sentence"]) == list(parquet["sentence"])
     assert {"n_tokens", "truncated", "is_used", "cls_0", "cls_2", "pooler"} <= set(parquet)
-    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "picture.svg").read_text()[:1000]
 
 

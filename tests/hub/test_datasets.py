@@ -170,16 +170,13 @@ def test_a_bomb_of_missing_texts_and_a_card_without_an_end_are_refused(hub: Hub)
         hub.draw("{}-card")
 
 
-@pytest.mark.parametrize("how", ["cut", "filled", "empty"])
-def test_damaged_copy_is_drawn_again(hub: Hub, how: str) -> None:
+def test_damaged_copy_is_drawn_again(hub: Hub) -> None:
     hub.add(dataset(100))
     before = hub.sentences()
     copy = next((hub.root / "corpora").rglob("*1.arrow"))
     content = copy.read_bytes()
-    start = content[: len(content) // 3]
-    filled = start + bytes(200) + content[len(start) + 200 :]
     copy.unlink()  # it is mapped
-    copy.write_bytes({"cut": start, "filled": filled, "empty": b""}[how])
+    copy.write_bytes(content[: len(content) // 3])
     assert hub.sentences() == before
 
 

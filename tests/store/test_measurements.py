@@ -71,12 +71,6 @@ def test_own_slices_continue_those_that_are_shipped(
     assert tokens(own, 12) == list(range(12))
 
 
-def test_merged_slices_are_one_file(measurements: Measurements) -> None:
-    measurements.merge("key", 10, measurements.read("key", 30)[1:])
-    assert len(list((measurements.root / "key").iterdir())) == 3
-    assert tokens(measurements) == list(range(40))
-
-
 DAMAGES = {
     "cut": lambda path: path.write_bytes(path.read_bytes()[:-3]),
     "zeros": lambda path: path.write_bytes(bytes(1000)),
