@@ -169,9 +169,7 @@ def test_a_reader_that_ends_early_is_no_error(tmp_path: Path) -> None:
         ("--help >/dev/full", 0, ""),
     ],
 )
-def test_streams_that_take_nothing_leave_no_traceback(
-    tmp_path: Path, words: str, status: int, errors: str
-) -> None:
+def test_streams_that_take_nothing_leave_no_traceback(tmp_path, words, status, errors) -> None:
     command = f"exec {sys.executable} -m clsviz {words.format(store=tmp_path)}"
     ended = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout) == (status, "")

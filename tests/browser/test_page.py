@@ -235,9 +235,7 @@ def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_the_policy_of_a_public_server_allows_what_a_page_does(
-    visit: Visit, public: str, name: str
-) -> None:
+def test_the_policy_of_a_public_server_allows_what_a_page_does(visit, public, name) -> None:
     page = visit(name * (name != FIRST_PAGE), server=public)
     messages: list[str] = []
     page.on("console", lambda message: messages.append(message.text))

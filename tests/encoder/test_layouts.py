@@ -62,9 +62,7 @@ def test_numbers_are_those_of_transformers(kind: str, build: Build, texts: list[
         *(("DistilBert", "pooler", 3), ("DistilBert", "pooler", None)),
     ],
 )
-def test_vectors_that_a_model_lacks_are_refused(
-    kind: str, pooling: Any, layer: int | None, build: Build
-) -> None:
+def test_vectors_that_a_model_lacks_are_refused(kind, pooling, layer, build) -> None:
     with pytest.raises(SettingError, match=r"layer|no pooler"):
         load(build(kind)).vectors(["the cat"], pooling, layer)
 

@@ -127,9 +127,7 @@ def test_configuration_is_read(hub: Hub) -> None:
         ({"train.parquet": parquet({"text": ["", " "]})}, {}, "has no text"),
     ],
 )
-def test_what_a_dataset_lacks_is_named(
-    hub: Hub, files: dict[str, bytes], settings: dict[str, str], reason: str
-) -> None:
+def test_what_a_dataset_lacks_is_named(hub, files, settings, reason) -> None:
     hub.add(files)
     with pytest.raises(ClsvizError, match=reason):
         hub.draw(**settings)

@@ -38,9 +38,7 @@ def as_json(content: object) -> bytes:
         ),
     ],
 )
-def test_model_is_downloaded_once_and_then_read_without_the_hub(
-    hub: Hub, layout: dict[str, bytes], place: str
-) -> None:
+def test_model_is_downloaded_once_and_then_read_without_the_hub(hub, layout, place) -> None:
     commit = hub.add(layout, kind="model")
     with pytest.raises(Cancelled):
         hub.find(n_calls=4)

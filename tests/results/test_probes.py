@@ -74,9 +74,7 @@ def test_a_layer_that_chance_explains_is_none(options: dict) -> None:
         (4.7, NAN, NAN, ["worse"]),
     ],
 )
-def test_checks_are_put_in_words(
-    direction: float, half: float, shuffled: float, titles: list[str]
-) -> None:
+def test_checks_are_put_in_words(direction, half, shuffled, titles) -> None:
     errors = {"vector_error": 4.1, "direction_error": direction, "half_error": half}
     values = {**errors, "shuffled_probe_r_squared": shuffled}
     facts = tuple(Fact(key, key, value) for key, value in values.items())

@@ -106,9 +106,7 @@ def test_names_of_files_differ_from_datasets_without_the_disk(
         *("./pipe.txt", "./" + "x" * 300 + ".txt", "./a.docx"),
     ],
 )
-def test_names_that_no_corpus_can_have_are_noticed_at_once(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_that_no_corpus_can_have_are_noticed_at_once(name, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe.txt")
     Path("a.docx").touch()

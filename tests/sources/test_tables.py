@@ -59,9 +59,7 @@ def test_texts_are_measured_as_given(read: Read, name: str, content: bytes | str
     ],
     ids=itertools.count(),
 )
-def test_errors_of_json_name_the_place_and_the_cause(
-    read: Read, name: str, content: str, place: str
-) -> None:
+def test_errors_of_json_name_the_place_and_the_cause(read, name, content, place) -> None:
     with pytest.raises(CorpusError, match=place):
         read(name, content)
 

@@ -50,9 +50,7 @@ def test_what_was_appended_is_read_up_to_n(measurements: Measurements) -> None:
         ([(0, 20), (20, 50)], 30, 30, []),
     ],
 )
-def test_slices_are_read_to_a_gap_and_gaps_are_missing(
-    tmp_path: Path, spans: list[tuple[int, int]], n: int, n_read: int, missing: list
-) -> None:
+def test_slices_are_read_to_a_gap_and_gaps_are_missing(tmp_path, spans, n, n_read, missing) -> None:
     measurements = Measurements(tmp_path)
     for start, stop in spans:
         measurements.append("key", start, arrays(start, stop))
@@ -121,9 +119,7 @@ def test_a_store_that_cannot_be_entered_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limit", "n_removed"), [(500, 0), (499, 1), (301, 2), (300, 2), (100, 4), (0, 4)]
 )
-def test_parts_that_are_longest_unused_are_removed(
-    tmp_path: Path, limit: int, n_removed: int
-) -> None:
+def test_parts_that_are_longest_unused_are_removed(tmp_path, limit, n_removed) -> None:
     names = ["norms-b/x", "corpora/a.arrow", "results/c.safetensors", "corpora/hub-a/x"]
     paths = [tmp_path / name for name in [*names, "uploads/upload-a/file.csv", "last-a/x"]]
     for age, path in enumerate(reversed(paths)):  # the last was used just now

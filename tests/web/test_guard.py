@@ -156,9 +156,7 @@ def test_what_is_not_for_visitors_is_closed(serve: Serve) -> None:
         (["1000000"] * 12, [200] * 10 + [413] * 2),
     ],
 )
-def test_uploads_are_at_most_as_large(
-    serve: Serve, lengths: list[str], statuses: list[int]
-) -> None:
+def test_uploads_are_at_most_as_large(serve, lengths, statuses) -> None:
     client = serve(upload_bytes=1_000_000)
     answers = [client.put(UPLOAD, headers={"Content-Length": length}) for length in lengths]
     assert [answer.status_code for answer in answers] == statuses
@@ -187,9 +185,7 @@ def test_a_full_server_takes_no_more_sessions(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(("proxies", "last"), [(0, 200), (1, 429), (2, 200)])
-def test_addresses_are_limited_behind_proxies_alone(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch, proxies: int, last: int
-) -> None:
+def test_addresses_are_limited_behind_proxies_alone(serve, monkeypatch, proxies, last) -> None:
     client = serve(requests=2, address_sessions=1, proxies=proxies)
     monkeypatch.setattr("time.time", lambda: 0.0)
     forged = [{"X-Forwarded-For": f"{n}.1.1.1, 9.9.9.9"} for n in range(4)]
