@@ -34,8 +34,7 @@ def write_tokenizer(
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         tokenizer.decoder = decoders.ByteLevel()
     tokenizer.post_processor = processors.TemplateProcessing(
-        single=settings.pop("frame", "[CLS] $A [SEP]"),
-        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+        single=settings.pop("frame", "[CLS] $A [SEP]"), special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     names = {f"{token[1:-1].lower()}_token": token for token in tokens} | settings
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)

@@ -117,11 +117,18 @@ def test_a_mistake_is_one_line(name: str, run, tmp_path: Path, monkeypatch) -> N
     assert {path.name for path in tmp_path.iterdir()} <= {"store", "file", "folder.csv"}
 
 
-def test_an_error_of_ours_is_status_3_with_its_traceback(run, monkeypatch) -> None:
-    monkeypatch.setitem(cli.COMMANDS, "measure", lambda *_, **__: 1 / 0)
+@pytest.mark.parametrize(
+    ("error", "expected", "words"),
+    [(ZeroDivisionError, 3, "Traceback"), (KeyboardInterrupt, 130, "stopped")],
+)
+def test_status_1_is_for_nothing_else(error, expected, words, run, monkeypatch) -> None:
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setitem(cli.COMMANDS, "measure", fail)
     status, _, errors = run()
-    assert status == 3
-    assert "ZeroDivisionError" in errors
+    assert status == expected
+    assert words in errors
 
 
 @pytest.fixture
@@ -206,14 +213,6 @@ def test_a_terminal_without_our_letters_gets_their_numbers(run, monkeypatch) -> 
     monkeypatch.setattr("sys.stdout", output)
     assert run("--json")[0] == 0
     assert json.loads(output.buffer.getvalue())["question"].startswith("Does tiny encode")
-
-
-def test_status_1_is_for_nothing_else(run, monkeypatch) -> None:
-    def interrupt(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setitem(cli.COMMANDS, "measure", interrupt)
-    assert run()[0] == 130
 
 
 def test_the_command_of_a_result_repeats_it(run, corpus_file: Path, tiny_model: Path) -> None:

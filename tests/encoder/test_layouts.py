@@ -37,7 +37,8 @@ def test_numbers_are_those_of_transformers(kind: str, build: Build, texts: list[
     for i, sentence in enumerate(texts[:12]):
         tokens = tokenizer(sentence, return_tensors="pt", **cut)
         n = tokens["input_ids"].shape[1]
-        model = transformers.AutoModel.from_pretrained(folder)  # fresh: BigBird's changes with use
+        if i == 0 or kind == "BigBird":  # which changes with use
+            model = transformers.AutoModel.from_pretrained(folder)
         with torch.inference_mode():
             output = model(**tokens, output_hidden_states=True)
         layers = [*output.hidden_states[:-1], output.last_hidden_state]

@@ -111,8 +111,7 @@ def test_labels_of_stars_do_not_overlap(result_of: Draw) -> None:
 
 
 @pytest.mark.parametrize(
-    ("about", "chosen"),
-    [({}, 2), ({"layer": 1}, 1), ({"layer": None, "pooling": "mean"}, 3)],
+    ("about", "chosen"), [({}, 2), ({"layer": 1}, 1), ({"layer": None, "pooling": "mean"}, 3)]
 )
 def test_the_strip_marks_the_layer_of_the_result(result_of, about, chosen) -> None:
     (bars,) = scatter.strip(result_of(about=about)).data

@@ -64,12 +64,7 @@ def test_a_layer_that_chance_explains_is_none(options: dict) -> None:
 @pytest.mark.parametrize(
     ("direction", "half", "shuffled", "titles"),
     [
-        (
-            2.1,
-            4.3,
-            -0.001,
-            ["better", "almost as well", "In shuffled lengths, a probe finds nothing"],
-        ),
+        (2.1, 4.3, -0.001, ["better", "almost as well", "shuffled lengths, a probe finds nothing"]),
         (4.2, 4.9, 0.02, ["as well", "worse", "In shuffled lengths, a probe finds some"]),
         (4.7, NAN, NAN, ["worse"]),
     ],

@@ -191,8 +191,9 @@ def test_a_larger_sample_begins_with_the_smaller_one(tmp_path: Path) -> None:
         for n, seed in ((9, 1), ("all", 1), (9, 2))
     )
     assert small.sentences() == large.sentences(0, 9) != other.sentences()
-    rows = np.random.RandomState(1).permutation(len(large.corpus.table))
-    assert large.sentences(90) == [texts(large.corpus)[row] for row in rows[90:]]
+    all_texts = texts(large.corpus)
+    rows = np.random.RandomState(1).permutation(len(all_texts))
+    assert large.sentences(90) == [all_texts[row] for row in rows[90:]]
 
 
 @pytest.mark.parametrize(

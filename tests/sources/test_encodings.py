@@ -69,8 +69,7 @@ def test_encodings_that_are_never_guessed_are_asked_for(read, language, encoding
 
 
 @pytest.mark.parametrize(
-    "encoding",
-    [*("utf-16", "utf-32", "utf-16-le", "utf-7"), *("klingon", "hex", "rot13")],
+    "encoding", [*("utf-16", "utf-32", "utf-16-le", "utf-7"), *("klingon", "hex", "rot13")]
 )
 def test_encodings_that_a_file_is_not_in_or_python_lacks_are_refused(read, encoding) -> None:
     with pytest.raises(SettingError, match=encoding):
