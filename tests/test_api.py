@@ -24,9 +24,7 @@ def test_a_path_is_a_file_and_no_size_is_a_sample(options: dict, tmp_path: Path)
         clsviz.measure(corpus=None, **options)
 
 
-def test_sentences_in_memory_keep_their_order_and_index(
-    options: dict, sentences: list[str]
-) -> None:
+def test_sentences_in_memory_keep_their_order_and_index(options, sentences) -> None:
     texts = pd.Series(sentences[:60], INDEX)
     table = clsviz.measure(corpus=texts, seed=5, length_cutoff=20, unit="words", **options).table
     assert (list(table["sentence"]), list(table.index)) == (sentences[:60], INDEX)

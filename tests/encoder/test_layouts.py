@@ -87,9 +87,7 @@ def test_dimensions_of_no_gain_are_flat(bert: Path, texts: list[str]) -> None:
         assert np.flatnonzero(np.ptp(vectors.of(pooling), axis=0) == 0).tolist() == [5]
 
 
-def test_memory_that_runs_out_halves_batches(
-    build: Build, texts: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_that_runs_out_halves_batches(build, texts, monkeypatch) -> None:
     def norms_of_few(forward: Any, batch: Any, kind: Any) -> Any:
         if sum(map(len, batch)) > 2:
             raise MemoryError

@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import pytest
 from hub.client import model
@@ -120,9 +119,7 @@ def test_missing_folders_are_named(name: str) -> None:
         models.find(name)
 
 
-def test_a_folder_of_the_same_name_is_not_looked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_of_the_same_name_is_not_looked_for(tmp_path, monkeypatch) -> None:
     (tmp_path / "owner" / "name").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     assert not models.is_folder("owner/name")

@@ -123,9 +123,7 @@ def test_a_job_ends_in_time(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None
     assert "longer than the 0 seconds" in str(long.error)
 
 
-def test_a_session_that_asks_for_too_many_leaves_the_one_of_longest_ago(
-    jobs: Jobs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_that_asks_for_too_many_leaves_the_one_of_longest_ago(jobs, monkeypatch) -> None:
     monkeypatch.setenv("CLSVIZ_LIMIT_JOBS", "2")
     first, second, third = (jobs.ask(n, count(math.inf), "one") for n in range(3))
     assert [job.is_cancelled for job in (first, second, third)] == [True, False, False]
@@ -149,9 +147,7 @@ def test_jobs_take_turns_and_urgent_ones_come_first(jobs: Jobs, gate: threading.
     assert {*order[2:4]} == {*order[4:]} == {"first", "second"}
 
 
-def test_another_model_waits_for_its_turn(
-    jobs: Jobs, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_model_waits_for_its_turn(jobs, gate, monkeypatch) -> None:
     monkeypatch.setattr(module, "TURN_SECONDS", 60.0)
     order: list[object] = []
     asked = [jobs.ask(name, count(3, order, name, model(name)), "a") for name in ("one", "other")]

@@ -89,9 +89,7 @@ def test_only_what_is_missing_is_run(prepared: Prepared, tmp_path: Path) -> None
     assert again.n == 0
 
 
-def test_two_jobs_on_the_same_measure_each_sentence_once(
-    prepared: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_jobs_on_the_same_measure_each_sentence_once(prepared, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(module, "SLICE_SECONDS", 0.0)  # the smallest slices
     runner, jobs = Counting(), Jobs()
     both = [
@@ -105,9 +103,7 @@ def test_two_jobs_on_the_same_measure_each_sentence_once(
     assert all(len(job.result.norms) == N for job in both)
 
 
-def test_slices_are_merged(
-    prepared: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slices_are_merged(prepared, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(module, "MERGED", 2)
     monkeypatch.setattr(module, "SLICE_SECONDS", 0.0)  # the smallest slices
     measured = run(prepared, tmp_path)

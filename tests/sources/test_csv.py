@@ -68,9 +68,7 @@ fields = st.text(st.characters(codec="utf-8"), max_size=8)
     st.sampled_from(",;\t|"),
     st.sampled_from(["\n", "\r\n", "\r"]),
 )
-def test_tables_written_by_pythons_csv_come_back(
-    rows: list[tuple[str, str]], mark: str, end: str
-) -> None:
+def test_tables_written_by_pythons_csv_come_back(rows, mark, end) -> None:
     file = io.StringIO()
     csv.writer(file, delimiter=mark, lineterminator=end, quoting=csv.QUOTE_ALL).writerows(rows)
     doubts: Counter[str] = Counter()

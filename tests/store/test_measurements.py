@@ -60,9 +60,7 @@ def test_slices_are_read_to_a_gap_and_gaps_are_missing(tmp_path, spans, n, n_rea
     assert measurements.missing("key", n) == missing
 
 
-def test_own_slices_continue_those_that_are_shipped(
-    measurements: Measurements, tmp_path: Path
-) -> None:
+def test_own_slices_continue_those_that_are_shipped(measurements, tmp_path) -> None:
     own = Measurements(tmp_path / "own", shipped=measurements.root)
     own.append("key", 30, arrays(30, 55))
     assert tokens(own) == list(range(55))
@@ -101,9 +99,7 @@ def test_a_file_in_the_place_of_a_folder_is_replaced(tmp_path: Path) -> None:
     assert tokens(measurements) == list(range(10))
 
 
-def test_a_damaged_slice_that_is_shipped_is_not_deleted(
-    measurements: Measurements, tmp_path: Path
-) -> None:
+def test_a_damaged_slice_that_is_shipped_is_not_deleted(measurements, tmp_path) -> None:
     DAMAGES["cut"](path_of(measurements, 0))
     assert tokens(Measurements(tmp_path / "own", shipped=measurements.root)) == []
     assert path_of(measurements, 0).exists()

@@ -162,9 +162,7 @@ def test_uploads_are_at_most_as_large(serve, lengths, statuses) -> None:
     assert [answer.status_code for answer in answers] == statuses
 
 
-def test_uploads_of_all_sessions_have_a_limit_and_those_that_fail_do_not_count(
-    serve: Serve,
-) -> None:
+def test_uploads_of_all_sessions_have_a_limit_and_those_that_fail_do_not_count(serve) -> None:
     client, length = serve(uploads_bytes=3_000_000), {"Content-Length": "1000000"}
     sessions = ["nobody", "a", "b", "nobody", "nobody", "c", "d"]
     answers = [client.put(f"/_stcore/upload_file/{one}/f", headers=length) for one in sessions]
