@@ -163,8 +163,6 @@ def test_own_vectors_have_settings_that_they_heed(frame, tmp_path: Path, capsys)
     again = json.loads(capsys.readouterr().out)
     assert {**again, "seconds": 0} == {**result.json(), "seconds": 0}
     assert again["n_texts"] == 200
-    with pytest.raises(clsviz.ClsvizError, match="pooling is “cls”, which own vectors do not have"):
-        clsviz.search_test(**own, pooling="cls")
 
 
 def test_json_holds_every_ranking_and_fix(dot: Result, frame: pd.DataFrame, options) -> None:
