@@ -133,9 +133,6 @@ def stored_rounds(folder: Path) -> tuple[pa.Table, State | None]:
     return pa.concat_tables(rounds), state
 
 
-# --- Rounds --------------------------------------------------------------------------------------
-
-
 def read_rounds(
     experiment: Experiment, state: State | None, progress: Progress, limits: Limits
 ) -> Iterator[tuple[pa.Table, State]]:
@@ -199,9 +196,6 @@ def cut_round(
     n_groups = state.n_groups + len(groups)
     state = replace(state, segmentation=how, n_groups=n_groups, doubts=dict(doubts))
     return cuts.take(order).cast(SCHEMA).combine_chunks(), state
-
-
-# --- Splits --------------------------------------------------------------------------------------
 
 
 def find_split(
