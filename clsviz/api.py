@@ -18,7 +18,7 @@ from clsviz.jobs.measure import Workspace, draw, find_model
 from clsviz.jobs.worker import IN_PROCESS, Runner
 from clsviz.progress import Calls, Progress, silent
 from clsviz.questions import COMMANDS, PAGES
-from clsviz.report import page
+from clsviz.report import card, page
 from clsviz.results import anatomy as anatomy_words
 from clsviz.results import chunks as chunk_words
 from clsviz.results import compare as compare_words
@@ -246,6 +246,7 @@ def report(
     others: Sequence[str] = (),
     search_corpus: str = DEFAULTS["search_corpus"],
     search_pooling: Pooling = DEFAULTS["search_pooling"],
+    is_card: bool = False,
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
@@ -254,7 +255,8 @@ def report(
     """All answers on a model and a corpus, as one HTML page that needs no network.
 
     others: models to compare with. search_corpus: what is searched; "" for no search.
-    search_pooling: the vector that searches. The other settings are those of `measure`.
+    search_pooling: the vector that searches. is_card: the verdicts in Markdown instead, for the
+    page of a model on the Hub. The other settings are those of `measure`.
 
     Returns the page, of at most 4 MB. Raises ClsvizError where model or corpus cannot be read; an
     answer that fails otherwise says so in its place.
@@ -287,9 +289,14 @@ def report(
             answers.append(answer())
         except ClsvizError as error:
             answers.append((PAGES[path].question, error))
-    drawn = f"{len(sample):,} sentences, seed {experiment.seed}"
-    about = provenance.method(weights, sample.corpus, drawn)
-    return page(f"{weights.label} on {sample.corpus.label}", answers, about)
+    title, drawn = f"{weights.label} on {sample.corpus.label}", f"{len(sample):,} sentences"
+    if is_card:
+        command = provenance.command(
+            "report", experiment, {"others": list(others) or (), **searched}
+        )
+        return card(title, answers, command and f"{command} --output card.md")
+    about = provenance.method(weights, sample.corpus, f"{drawn}, seed {experiment.seed}")
+    return page(title, answers, about)
 
 
 def anatomy(

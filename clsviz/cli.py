@@ -72,6 +72,8 @@ def _run(name: str, options: dict[str, Any]) -> int:
             check_ending(path, endings)
     if "store" in keywords:
         _check_place(keywords["store"] / "a file")
+    if name == "report":
+        keywords["is_card"] = output.suffix == ".md"
     progress = _show_progress if sys.stderr.isatty() else silent
     answer = COMMANDS[name](**keywords, progress=progress)
     if isinstance(answer, str):
@@ -214,7 +216,7 @@ def print_text(text: str, end: str = "\n") -> None:
 
 def _endings(name: str) -> tuple[str, ...]:
     """Endings of the file that --output names."""
-    return (".html",) if name == "report" else WRITERS
+    return (".html", ".md") if name == "report" else WRITERS
 
 
 def _parser() -> argparse.ArgumentParser:
