@@ -14,12 +14,8 @@ from clsviz.errors import ClsvizError, ModelError, quote
 from clsviz.settings import SETTINGS
 from clsviz.sources.models import ANOTHER, Weights
 
-MEMORY = 1.5
-"""Memory to load and run a model, relative to its weights in float32."""
-
-LONGEST = 8192
-"""Tokens that are read of a sentence where neither model nor tokenizer has a limit."""
-
+MEMORY = 1.5  # to load and run a model, relative to its weights in float32
+LONGEST = 8192  # tokens that are read of a sentence where neither model nor tokenizer has a limit
 FILES: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 OWN_CODE: dict[str, Any] = {"attn_implementation": None}
 """A configuration may name code on the Hub, for attention too: None means transformers' own."""

@@ -23,9 +23,7 @@ LONG = "12345678901234567890123456789012"
         *(([text], text) for text in (LONG, "doc-1", "0.5", "12e5")),
     ],
 )
-def test_whole_numbers_are_equal_and_everything_else_is_text(
-    spellings: list[str], expected: str
-) -> None:
+def test_whole_numbers_are_equal_and_everything_else_is_text(spellings, expected) -> None:
     assert {id_of(spelling) for spelling in spellings} == {expected}
 
 
@@ -145,8 +143,6 @@ def test_any_column_may_hold_the_titles(tmp_path: Path) -> None:
     ],
     ids=range(10),
 )
-def test_an_error_names_its_cause(
-    reason: str, frame: pd.DataFrame, judged: pd.DataFrame | None, options: dict, tmp_path: Path
-) -> None:
+def test_an_error_names_its_cause(reason, frame, judged, options, tmp_path) -> None:
     with pytest.raises(ClsvizError, match=reason):
         find(frame, tmp_path, judged, **options)
