@@ -25,9 +25,7 @@ CLOSED: Final = ("/_stcore/metrics", "/_stcore/agent")
 UPLOADS_OF_SESSION: Final = 10
 """Uploads of the largest size that a session may send; all together have `uploads_bytes`."""
 
-FORM_BYTES: Final = 2**14
-"""The form around an upload, at most."""
-
+FORM_BYTES: Final = 2**14  # the form around an upload, at most
 FULL: Final = "The server is full. Try again in some minutes."
 
 PLAIN: Final = (b"\x38\x01", b"\x88\x01\x01")
@@ -53,11 +51,8 @@ POLICY: Final = (
 )
 """Components come as blobs, Plotly's WebGL makes functions of text, and React styles elements."""
 
-Refusal = tuple[int, str]
-"""A status and a sentence."""
-
-_sessions: Counter[str] = Counter()
-"""Open sessions by address."""
+Refusal = tuple[int, str]  # a status and a sentence
+_sessions: Counter[str] = Counter()  # open sessions by address
 
 _requests: cachetools.TTLCache[tuple[str, int], int] = cachetools.TTLCache(100_000, ttl=120)
 """Requests by address and minute."""

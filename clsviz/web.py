@@ -41,8 +41,7 @@ IMPORTS: Final = (
 )
 """Modules that the first page takes: the server imports them while the first browser starts."""
 
-MOST_PACKED: Final = 64 * 2**20
-"""Bytes of compressed figures that are stored for browsers."""
+MOST_PACKED: Final = 64 * 2**20  # bytes of compressed figures that are stored for browsers
 
 SCRIPTS: Final = {"plotly": "plotly/plotly.min.js", "chart": "chart.js"}
 """Scripts of charts: the files of `ui`."""
@@ -65,10 +64,7 @@ body:has(.stAlert, [role=dialog], [role=progressbar]) #first-words { display: no
 """The words of a page until its first chart; they leave where the page says something else."""
 
 OLD_PATHS: Final = {page.old_path: path for path, page in PAGES.items() if page.old_path}
-
-ALIKE: Final = 0.8
-"""Share of letters in common from which a mistyped path means a page."""
-
+ALIKE: Final = 0.8  # share of letters in common from which a mistyped path means a page
 UNKNOWN: Final = {"Cache-Control": "no-store"}
 FOR_EVER: Final = {
     "Cache-Control": "public, max-age=31536000, immutable",

@@ -23,11 +23,8 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT, DOTS = 1000, 560, 100
 """Plotly's pixels of an image, and of an inch; a PNG has twice as many."""
 
-POINTS: Final = 72 / DOTS
-"""Points of a pixel."""
-
-LEFT, RIGHT, BOTTOM, TOP = 85, 15, 67, 14
-"""Pixels around the plots."""
+POINTS: Final = 72 / DOTS  # points of a pixel
+LEFT, RIGHT, BOTTOM, TOP = 85, 15, 67, 14  # pixels around the plots
 
 SYMBOLS: Final = {"circle": ("o", 1), "star": ("*", 2), "diamond": ("D", 1), "square": ("s", 1)}
 """Matplotlib's symbols, and the area that makes each as large as Plotly's."""

@@ -20,12 +20,8 @@ MOST_POINTS, FEW_POINTS = 50_000, 5_000
 MOST_LENGTHS, NORM_BINS, MARGINAL_BINS = 80, 96, 60
 """Cells of a two-dimensional histogram, and bars of the one of norms."""
 
-PALE: Final = 0.35
-"""Opacity of a bar whose norms are nearly constant."""
-
-MOST_NAMED: Final = 8
-"""Stars of the visitor's own sentences with a label."""
-
+PALE: Final = 0.35  # opacity of a bar whose norms are nearly constant
+MOST_NAMED: Final = 8  # stars of the visitor's own sentences with a label
 PLOT: Final = {"x": [0.0, 0.9], "y": [0.0, 0.87]}
 MARGINS: Final = {"x": [0.91, 1.0], "y": [0.885, 1.0]}
 """Shares of the picture for the points, and for the histograms next to them."""

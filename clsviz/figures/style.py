@@ -51,16 +51,12 @@ STAR: Final = {
 }
 """The marker of a visitor's sentence."""
 
-LONGEST_LABEL, LINE_LENGTH = 160, 44
-"""Letters of a sentence in a hover label, and of a line of it."""
-
+LONGEST_LABEL, LINE_LENGTH = 160, 44  # letters of a sentence in a hover label, and of a line of it
 LABEL_SIZE: Final = 13
 LABEL_MARGIN: Final = {"l": 8, "r": 106, "t": 8, "b": 8}
 """Around a plot whose lines have their names at the right."""
 
-PLOT_WIDTH, PLOT_HEIGHT = 300, 330
-"""Pixels of the plot on a phone, where labels collide first."""
-
+PLOT_WIDTH, PLOT_HEIGHT = 300, 330  # pixels of the plot on a phone, where labels collide first
 _LINES = re.compile(rf"(.{{1,{LINE_LENGTH}}})(?:\s|$)|(.{{{LINE_LENGTH}}})")
 
 

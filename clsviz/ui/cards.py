@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 ORIGINAL: Final = Experiment(
     model="google-bert/bert-base-uncased", corpus="bookcorpus/bookcorpus", sample_size=100_000
 )
-ORIGINAL_WEIGHTS: Final = 12 * 7_087_872
-"""The twelve blocks of BERT base."""
-
+ORIGINAL_WEIGHTS: Final = 12 * 7_087_872  # the twelve blocks of BERT base
 N_FIRST: Final = 10
 MOST_ROWS: Final = 1000
 

@@ -42,8 +42,7 @@ LISTS: Final[dict[str, tuple[str, list[str]]]] = {
 MORE: Final = [name for name, row in WIDGETS.items() if row.is_more]
 """Widgets of the box with more settings."""
 
-PAIR: Final = ("sample_size", "length_cutoff")
-"""Widgets next to each other."""
+PAIR: Final = ("sample_size", "length_cutoff")  # widgets next to each other
 
 PARTS: Final = {
     corpus: [name for name, row in WIDGETS.items() if row.corpus == corpus]

@@ -17,9 +17,7 @@ from clsviz.statistics.lengths import percentile
 from clsviz.ui import layout, work
 from clsviz.ui.server import server
 
-PARAMETER: Final = "text"
-"""In a link: the sentences, where the visitor chose to include them."""
-
+PARAMETER: Final = "text"  # in a link: the sentences, where the visitor chose to include them
 MOST: Final = 20
 LONGEST: Final = 2000
 

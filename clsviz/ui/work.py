@@ -26,9 +26,7 @@ T = TypeVar("T")
 ANSWER_SECONDS = 1.5
 """The page waits so long for an answer, and is drawn once; later ones come with a redraw."""
 
-PARTIAL_SECONDS = 0.1
-"""It waits so long for the rest of an answer of which there is a part."""
-
+PARTIAL_SECONDS = 0.1  # it waits so long for the rest of an answer of which there is a part
 POLL_SECONDS = 0.5
 
 STAGES: Final = {
