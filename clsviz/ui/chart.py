@@ -35,10 +35,9 @@ def show(
     forgotten. on_pick: is called with the rows after each pick, before the page runs again.
     Rows come from the browser: any integer from 0.
     """
-    is_public = not is_private
     data = {
-        "address": web.pack(figure) if is_public else "",
-        "figure": "" if is_public else figure,
+        "address": "" if is_private else web.pack(figure),
+        "figure": figure if is_private else "",
         "theme": THEME,
         "alt": alt,
         "height": height,
@@ -56,9 +55,6 @@ def show(
 
 def rows_of(picked: Any, table: str) -> list[int]:
     """The rows of a table in a browser's message, which may be anything."""
-    if not isinstance(picked, dict) or picked.get("table") != table:
-        return []
-    rows = picked.get("rows")
-    if not isinstance(rows, list):
-        return []
-    return [row for row in rows if type(row) is int and row >= 0]
+    is_of_table = isinstance(picked, dict) and picked.get("table") == table
+    rows = picked.get("rows") if is_of_table else None
+    return [row for row in rows if type(row) is int and row >= 0] if isinstance(rows, list) else []

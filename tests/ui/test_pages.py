@@ -219,15 +219,15 @@ def test_who_cancels_does_not_end_the_job_of_another(
     visit: Visit, runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runner.gate.clear()
-    monkeypatch.setattr("clsviz.ui.server._session", lambda: "first")
+    monkeypatch.setattr("clsviz.ui.work.session", lambda: "first")
     first = redraw(visit(**SMALL), lambda page: page.button)
-    monkeypatch.setattr("clsviz.ui.server._session", lambda: "second")
+    monkeypatch.setattr("clsviz.ui.work.session", lambda: "second")
     second = redraw(visit(**SMALL), lambda page: runner.n_loads)
-    monkeypatch.setattr("clsviz.ui.server._session", lambda: "first")
+    monkeypatch.setattr("clsviz.ui.work.session", lambda: "first")
     first.button[0].click().run()
     assert "cancelled" in first.info[0].value
     assert is_done(first)
-    monkeypatch.setattr("clsviz.ui.server._session", lambda: "second")
+    monkeypatch.setattr("clsviz.ui.work.session", lambda: "second")
     assert not is_done(second.run())
     runner.gate.set()
     assert redraw(second, is_answered).header

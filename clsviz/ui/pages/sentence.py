@@ -25,7 +25,7 @@ sentences = typed.show(weights, experiment)
 text = next(iter(typed.texts()), EXAMPLE)
 names = ("model", "seed", "precision")
 settings = {**{name: getattr(experiment, name) for name in names}, "text": text}
-tracing = work.asked_now("trace", api.trace, settings)
+tracing = work.asked(api.trace, settings, name="trace")
 norms = work.norms(experiment, HEIGHT)
 traced = work.require(tracing, HEIGHT)
 with layout.showing_errors(stops=True):
@@ -81,8 +81,7 @@ with st.container(border=True):
         key = "nearest", repr(experiment), text
         inputs = own_vector, experiment, server().workspace
         job = work.ask(key, lambda job: find_nearest(*inputs, job))
-        nearest = work.wait(job)
-        work.follow(job, nearest)
+        nearest = work.follow(job)
         if nearest is not None:
             st.dataframe(nearest.table, hide_index=True, alt="The nearest sentences of the corpus")
             if not nearest.is_complete:
