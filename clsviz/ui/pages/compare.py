@@ -79,7 +79,7 @@ settings = {
     "models": names,
     "search_corpus": search.corpus,
     "search_pooling": search.pooling,
-    "chunks": sidebar.has_chunks(),
+    "chunks": bool(st.session_state.get("chunks")),
 }
 del settings["model"]
 workspace = replace(server().workspace, runner=NoRunner()) if is_example else None
