@@ -45,12 +45,12 @@ def page(
         [
             '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{_safe(title)}</title>\n<style>{STYLE}</style>\n<main>",
+            f"<title>{_safe(title)}</title>\n<style>{STYLE}</style>\n{image.script()}\n<main>",
             f"<h1>{_safe(title)}</h1>",
             *sections,
             f"<section><h2>How it was measured</h2><dl>{''.join(rows)}</dl>",
-            f"<h2>How to cite</h2><pre>{_safe(provenance.CITATION)}</pre></section>\n</main>",
-            f"{image.scripts()}\n</html>\n",
+            f"<h2>How to cite</h2><pre>{_safe(provenance.CITATION)}</pre></section>",
+            "</main>\n</html>\n",
         ]
     )
 

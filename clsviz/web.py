@@ -19,13 +19,13 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import (
-    FileResponse,
     HTMLResponse,
     JSONResponse,
     RedirectResponse,
     Response,
 )
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from clsviz import limits
 from clsviz.guard import FULL, Guard, is_full
@@ -65,7 +65,6 @@ body:has(.stAlert, [role=dialog], [role=progressbar]) #first-words { display: no
 
 OLD_PATHS: Final = {page.old_path: path for path, page in PAGES.items() if page.old_path}
 ALIKE: Final = 0.8  # share of letters in common from which a mistyped path means a page
-UNKNOWN: Final = {"Cache-Control": "no-store"}
 FOR_EVER: Final = {
     "Cache-Control": "public, max-age=31536000, immutable",
     "Content-Encoding": "gzip",
@@ -198,15 +197,6 @@ def page_meant_by(path: str) -> str:
     return page if page != FIRST_PAGE else ""
 
 
-async def get_picture(request: Request) -> Response:
-    """Answer with the picture of a page, for links."""
-    name = request.path_params["name"]
-    if name not in PAGES:
-        return Response(status_code=404, headers=UNKNOWN)
-    path = str(PICTURES / f"{name}.png")
-    return FileResponse(path, headers={"Cache-Control": "public, max-age=86400"})
-
-
 async def get_packed(request: Request) -> Response:
     """Answer with a script of `SCRIPTS`, or with a figure that was packed."""
     name = request.path_params["name"]
@@ -214,7 +204,7 @@ async def get_packed(request: Request) -> Response:
     with _lock:
         content = scripts.get(f"./packed/{name}", _packed.get(name))
     if content is None:
-        return Response(status_code=404, headers=UNKNOWN)
+        return Response(status_code=404, headers={"Cache-Control": "no-store"})
     kind = "text/javascript" if name.endswith(".js") else "application/json"
     return Response(content, media_type=kind, headers=FOR_EVER)
 
@@ -245,7 +235,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 
 ROUTES: Final = [
     Route("/packed/{name}", get_packed),
-    Route("/pictures/{name}.png", get_picture),
+    Mount("/pictures", StaticFiles(directory=str(PICTURES))),
     Route("/ready", get_ready),
     *(Route(f"/{page}", get_page) for page in ("", *PAGES) if page != FIRST_PAGE),
     Route("/{path:unknown}", get_unknown),

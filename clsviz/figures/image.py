@@ -2,7 +2,6 @@
 
 import html
 import io
-import json
 import re
 import warnings
 from collections.abc import Callable
@@ -37,12 +36,6 @@ CONFIG: Final = {
     "modeBarButtonsToRemove": ["sendChartToCloud"],
 }
 
-DRAW: Final = """
-for (const place of document.querySelectorAll(".figure")) {
-  Plotly.newPlot(place, JSON.parse(place.nextElementSibling.textContent));
-}
-"""
-
 
 def save(figure: style.Figure, path: Path) -> None:
     """Write a figure as .png, .svg, .pdf or .html; raises SettingError or StoreError."""
@@ -60,24 +53,23 @@ def page(figure: style.Figure) -> str:
 <meta charset="utf-8">
 <title>clsviz</title>
 <style>body {{ margin: 0 }} .figure {{ height: 100vh }}</style>
+{script()}
 {element(figure)}
-{scripts()}
 </html>
 """
 
 
 def element(figure: style.Figure, name: str = "") -> str:
-    """A figure inside a page with `scripts`. name: the picture in words."""
-    content = f'{figure.to_json()[:-1]}, "config": {json.dumps(CONFIG)}}}'.replace("<", "\\u003c")
-    return f"""<div class="figure" role="figure" aria-label="{html.escape(name)}"></div>
-<script type="application/json">{content}</script>"""
+    """A figure inside a page with `script`. name: the picture in words."""
+    content: str = figure.to_html(CONFIG, include_plotlyjs=False, full_html=False)
+    return f'<div class="figure" role="figure" aria-label="{html.escape(name)}">{content}</div>'
 
 
-def scripts() -> str:
-    """Plotly, and a script that draws the figures of its page."""
+def script() -> str:
+    """Plotly, in the head of a page."""
     plotly = (files("clsviz") / "ui" / "plotly" / "plotly.min.js").read_text("utf-8")
     safe = plotly.replace("</script", r"<\/script")
-    return f"<script>{safe}</script>\n<script>{DRAW}</script>"
+    return f"<script>{safe}</script>"
 
 
 def render(figure: style.Figure, kind: str = "png") -> bytes:

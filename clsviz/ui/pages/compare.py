@@ -95,12 +95,7 @@ cards.show_reading(result.corpus, experiment)
 layout.head(result)
 if is_example:
     st.caption("An example: choose models to compare with in the sidebar.")
-chart.show(
-    work.picture(result),
-    key="models",
-    alt=f"{result.question} {result.verdict}",
-    height=height,
-)
+chart.draw(result, height)
 st.caption(READING + f" {CHUNKS}" * isinstance(inputs.chunks, Chunks))
 revisions = [one.weights.revision for one in inputs.prepared]
 pinned = list(map(share.pin, names, revisions))

@@ -5,7 +5,6 @@ from functools import partial
 
 import streamlit as st
 
-from clsviz import figures
 from clsviz.figures import scatter
 from clsviz.numbers import counted
 from clsviz.settings import Experiment
@@ -30,18 +29,10 @@ with own:
     sentences = typed.show(measured.weights, experiment)
     typed.show_measured(sentences, result)
 with picture:
-    if sentences:
-        marked = replace(result, picture={**result.picture, "typed": sentences})
-        figure = figures.DRAW[result.kind](marked).to_json()
-    else:
-        figure = work.picture(result)
-    picked = chart.show(
-        figure,
-        key="scatter",
-        alt=f"{result.question} {result.verdict}",
-        height=HEIGHT,
-        is_private=bool(sentences) or corpora.is_file(experiment.corpus),
-        table=measured.key,
+    marked = replace(result, picture={**result.picture, "typed": sentences})
+    is_private = bool(sentences) or corpora.is_file(experiment.corpus)
+    picked = chart.draw(
+        marked if sentences else result, HEIGHT, is_private=is_private, table=measured.key
     )
     cards.show_picked(result, picked)
     st.caption(READING)
