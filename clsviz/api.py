@@ -38,6 +38,7 @@ from clsviz.settings import (
     heeded,
     refuse,
 )
+from clsviz.sources.models import UNTRAINED
 
 Store: TypeAlias = str | Path | Workspace | None
 """The folder of what is stored, by default `default_store()`; the server gives its workspace."""
@@ -206,7 +207,7 @@ def chunk_test(
 
 
 def compare(
-    models: Sequence[str] | str,
+    models: Sequence[str] | str = DEFAULTS["model"],
     corpus: Any = "python-docs",
     *,
     corpora: Sequence[str] = (),
@@ -220,8 +221,9 @@ def compare(
 ) -> Result:
     """Compare models on the same sentences: search, probe and norm.
 
-    models: two to six names, the first `probe_size` sentences of whose sample are compared where
-    all of the models read them as a whole. corpora: several names, in the place of corpus.
+    models: two to six names, or one that is compared with its untrained architecture, on those of
+    the first `probe_size` sentences that all of the models read as a whole.
+    corpora: several names, in the place of corpus.
     search_corpus: what all models search by cosine, as `search_test` does; "" for no search.
     search_pooling: the vector that searches. chunks: also cut the texts that are searched into
     chunks, as `chunk_test` does. The other settings are those of `measure`.
@@ -231,6 +233,9 @@ def compare(
     """
     names = models.split(",") if isinstance(models, str) else models
     names = [name.strip() for name in names]
+    if len(names) == 1:
+        base = names[0].removeprefix(UNTRAINED)
+        names.append(UNTRAINED + base if base == names[0] else base)
     check_models(names)
     experiment, texts = _experiment(names[0], corpus, settings)
     views = [replace(experiment, corpus=name) for name in dict.fromkeys(corpora)] or [experiment]

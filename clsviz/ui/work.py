@@ -13,7 +13,7 @@ from clsviz import api, figures
 from clsviz.errors import SettingError
 from clsviz.figures.style import Figure
 from clsviz.jobs.jobs import Job
-from clsviz.jobs.measure import Workspace, find_model
+from clsviz.jobs.measure import find_model
 from clsviz.numbers import counted, seconds
 from clsviz.results.result import Result
 from clsviz.settings import Experiment, heeded
@@ -40,15 +40,9 @@ _pictures: WeakKeyDictionary[Result, dict[object, str]] = WeakKeyDictionary()
 """Pictures of results, as long as somebody has these."""
 
 
-def asked(
-    question: Callable[..., T],
-    settings: dict[str, Any],
-    workspace: Workspace | None = None,
-    **options: Any,
-) -> Job[T]:
+def asked(question: Callable[..., T], settings: dict[str, Any], **options: Any) -> Job[T]:
     """The job that answers a question, a function of `api`; options are those of `ask`."""
-    store = workspace or server().workspace
-    key = question.__name__, type(store.runner).__name__, repr(settings)
+    store, key = server().workspace, (question.__name__, repr(settings))
     return ask(key, lambda job: question(**settings, store=store, progress=job), **options)
 
 

@@ -276,10 +276,11 @@ def test_another_column_searches_by_a_click(
     assert has(redraw(linked, is_answered), expected)
 
 
-def test_one_model_alone_says_what_to_do(visit: Visit) -> None:
-    page = redraw(visit(COMPARE, sample_size="200"), lambda page: page.header)
-    assert "Choose another model" in page.info[0].value
-    assert [button.label for button in page.button] == ["Compare with untrained tiny"]
+def test_one_model_alone_is_compared_with_its_untrained_architecture(
+    visit: Visit, answer: Answer, titled: Path
+) -> None:
+    page = redraw(visit(COMPARE, sample_size="200", search_corpus=str(titled)), is_answered)
+    assert has(page, answer(COMPARE, sample_size=200))
 
 
 def test_a_sentence_has_tokens_a_place_neighbours_and_a_cosine(
