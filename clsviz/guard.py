@@ -51,7 +51,6 @@ POLICY: Final = (
 )
 """Components come as blobs, Plotly's WebGL makes functions of text, and React styles elements."""
 
-Refusal = tuple[int, str]  # a status and a sentence
 _sessions: Counter[str] = Counter()  # open sessions by address
 
 _requests: cachetools.TTLCache[tuple[str, int], int] = cachetools.TTLCache(100_000, ttl=120)
@@ -157,7 +156,7 @@ def is_foreign(headers: Headers) -> bool:
     return origin.lower() not in (f"http://{host}", f"https://{host}")
 
 
-def refusal(connection: HTTPConnection) -> Refusal | None:
+def refusal(connection: HTTPConnection) -> tuple[int, str] | None:
     """The status and the sentence with which a request is refused, or None."""
     headers, path = connection.headers, connection.url.path
     path = path[max(path.find("/_stcore/"), 0) :]  # the server may stand below another path
@@ -188,7 +187,7 @@ def upload_of(connection: HTTPConnection) -> tuple[str, int]:
     return rest.partition("/")[0], int(length) if is_number else -1
 
 
-def _refusal_of_upload(session: str, n_bytes: int) -> Refusal | None:
+def _refusal_of_upload(session: str, n_bytes: int) -> tuple[int, str] | None:
     """Counts an upload that is not refused: Streamlit has it in memory, whether a page takes it.
 
     It forgets the uploads of a visitor who has left only when another one leaves.

@@ -7,6 +7,7 @@ from typing import Final
 
 from clsviz.errors import ClsvizError
 from clsviz.figures import image
+from clsviz.figures.style import shorten
 from clsviz.results import provenance
 from clsviz.results.result import Result
 
@@ -80,17 +81,10 @@ def _failure(question: str, error: ClsvizError) -> str:
 
 def _table(result: Result) -> str:
     """The first rows; long texts are cut."""
-    rows = result.table.head(MOST_ROWS).map(_cell)
-    text: str = rows.to_html(index=False, border=0, escape=True, na_rep="–")
+    rows = result.table.head(MOST_ROWS)
+    rows = rows.map(lambda cell: shorten(cell, LONGEST_CELL) if isinstance(cell, str) else cell)
+    text: str = rows.to_html(index=False, border=0, na_rep="–", float_format="{:.4g}".format)
     return f'<div class="table" tabindex="0">{text}</div>'
-
-
-def _cell(value: object) -> object:
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, str) and len(value) > LONGEST_CELL:
-        return f"{value[: LONGEST_CELL - 1]}…"
-    return value
 
 
 def _safe(text: object) -> str:

@@ -148,12 +148,7 @@ def ends(values: NDArray[Any], *others: float, room: float = 0.04) -> list[float
 
 
 def trace(
-    name: str,
-    x: Values,
-    y: Values,
-    texts: Sequence[str] = (),
-    label: str = "%{text}",
-    **look: Any,
+    name: str, x: Values, y: Values, texts: Sequence[str] = (), label: str = "%{text}", **look: Any
 ) -> Trace:
     """Points or a line, by Plotly's names; the pointer leaves it out where it has no texts.
 
