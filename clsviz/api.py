@@ -251,6 +251,10 @@ def report(
     others: Sequence[str] = (),
     search_corpus: str = DEFAULTS["search_corpus"],
     search_pooling: Pooling = DEFAULTS["search_pooling"],
+    search_titles: str = "",
+    search_column: str = "",
+    search_encoding: str = "",
+    similarity: Similarity = "cosine",
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
@@ -259,7 +263,9 @@ def report(
     """All answers on a model and a corpus, as one HTML page that needs no network.
 
     others: models to compare with. search_corpus: what is searched; "" for no search.
-    search_pooling: the vector that searches. The other settings are those of `measure`.
+    search_pooling: the vector that searches. search_titles, search_column, search_encoding,
+    similarity: as titles, column, encoding and similarity of `search_test`.
+    The other settings are those of `measure`.
 
     Returns the page, of at most 4 MB. Raises ClsvizError where model or corpus cannot be read; an
     answer that fails otherwise says so in its place.
@@ -279,19 +285,22 @@ def report(
         "where_length_lives": partial(probe, model, **view),
     }
     if search is not None:
-        asked["search"] = partial(search_test, **asdict(search), **options)
-        cut = {**asdict(search), "sample_size": COMMANDS["chunk-test"].defaults["sample_size"]}
-        asked["chunks"] = partial(chunk_test, **cut, **options)
+        part = replace(search, column=search_column, encoding=search_encoding)
+        of_search = {**asdict(part), "titles": search_titles, "similarity": similarity, **options}
+        asked["search"] = partial(search_test, **of_search)
+        size = COMMANDS["chunk-test"].defaults["sample_size"]
+        asked["chunks"] = partial(chunk_test, **{**of_search, "sample_size": size})
     if others:
         asked["compare"] = partial(compare, [model, *others], **view, **searched)
     inside = {name: getattr(experiment, name) for name in ("model", "seed", "precision")}
     asked["model"] = partial(anatomy, **inside, **options)
-    answers: list[Result | tuple[str, ClsvizError]] = []
+    answers: dict[str, Result | ClsvizError] = {}
     for path, answer in asked.items():
         try:
-            answers.append(answer())
+            result = answer()
+            answers[result.question] = result
         except ClsvizError as error:
-            answers.append((PAGES[path].question, error))
+            answers[PAGES[path].question] = error
     drawn = f"{len(sample):,} sentences, seed {experiment.seed}"
     about = provenance.method(weights, sample.corpus, drawn)
     return page(f"{weights.label} on {sample.corpus.label}", answers, about)

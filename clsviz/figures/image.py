@@ -53,6 +53,7 @@ def page(figure: style.Figure) -> str:
 <meta charset="utf-8">
 <title>clsviz</title>
 <style>body {{ margin: 0 }} .figure {{ height: 100vh }}</style>
+<body>
 {script()}
 {element(figure)}
 </html>
@@ -66,7 +67,7 @@ def element(figure: style.Figure, name: str = "") -> str:
 
 
 def script() -> str:
-    """Plotly, in the head of a page."""
+    """Plotly, in a page’s body before its figures."""
     plotly = (files("clsviz") / "ui" / "plotly" / "plotly.min.js").read_text("utf-8")
     safe = plotly.replace("</script", r"<\/script")
     return f"<script>{safe}</script>"

@@ -90,7 +90,7 @@ def figure(data: Sequence[Trace], **changes: Any) -> Figure:
 
     layout = {
         "template": {},
-        "font": {"size": LABEL_SIZE, "color": TEXT, "family": "sans-serif"},
+        "font": {"size": LABEL_SIZE, "color": TEXT, "family": '"Source Sans", sans-serif'},
         "paper_bgcolor": BACKGROUND,
         "plot_bgcolor": BACKGROUND,
         "hoverlabel": {

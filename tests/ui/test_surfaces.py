@@ -32,7 +32,7 @@ def test_every_surface_says_the_same(
         "page": words([*page.header, *page.subheader, *page.caption, *page.markdown]),
         "terminal": result.text(),
         "notebook": html.unescape(result._repr_html_()),
-        "report": html.unescape(report_page("", [result], {})),
+        "report": html.unescape(report_page("", {result.question: result}, {})),
     }
     for surface, text in surfaces.items():
         said = result.question, result.verdict, result.advice, result.numbers, *result.caveats
