@@ -23,9 +23,11 @@ MOST_ROWS: Final = 100
 LONGEST_CELL: Final = 120
 
 STYLE: Final = """
-@font-face { font-family: "Source Sans"; font-weight: 200 900; src: url(data:font/woff2;base64,{font}); }
+@font-face { font-family: "Source Sans"; font-weight: 200 900;
+  src: url(data:font/woff2;base64,{font}); }
 :root { color-scheme: light dark; }
-body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 "Source Sans", sans-serif; }
+body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 1rem/1.5 "Source Sans", sans-serif; }
 body { color: light-dark(#27313f, #edebe8); background: light-dark(#fff, #141414); }
 a { color: light-dark(#2f6690, #6ea8d6); }
 h1, h2 { font-weight: 500; line-height: 1.25; }

@@ -164,12 +164,16 @@ def _parameter(name: str) -> Any:
 
 
 def _drop_refused() -> list[str]:
-    """Drop from the address what cannot be used; returns a sentence for each such setting.
+    """Drop from a link what cannot be used; returns a sentence for each such setting.
 
-    Streamlit would drop it without a word, or fail.
+    Streamlit would drop it without a word, or fail. A value of a widget stands in the address too:
+    it is refused where it is read.
     """
     sentences = []
     for name, text in st.query_params.items():
+        row, value = WIDGETS.get(name), st.session_state.get(name)
+        if row and value is not None and row.write(value) == text:
+            continue
         try:
             _check(name, text)
         except SettingError as error:
@@ -227,7 +231,7 @@ def _draw_one(name: str) -> None:
     elif row.kind is bool:
         st.toggle(row.label, **look)
     elif row.ends:
-        st.number_input(row.label, *row.ends, row.default, **look)
+        st.number_input(row.label, value=row.default, **look)
     else:
         st.text_input(row.label, **look)
 
