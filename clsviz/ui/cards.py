@@ -108,7 +108,7 @@ def show_method(result: Result, sample: str) -> None:
             numbers = {fact.label: fact.number for fact in result.facts}
             rows = numbers | provenance.method(result.weights, result.corpus, sample)
             st.table({"": list(rows), "Value": list(rows.values())})
-            st.code(sidebar.name_files(result.command), language="shell", wrap_lines=True)
+            st.code(sidebar.to_paste(result.command), language="shell", wrap_lines=True)
 
 
 def show_original() -> None:
@@ -126,4 +126,5 @@ def show_original() -> None:
             )
             link = f"./?{urlencode(ORIGINAL.to_query())}"
             st.link_button("Measure", link, icon=":material/play_arrow:", type="secondary")
-            st.code(provenance.command("measure", ORIGINAL), language="shell", wrap_lines=True)
+            command = sidebar.to_paste(provenance.command("measure", ORIGINAL))
+            st.code(command, language="shell", wrap_lines=True)

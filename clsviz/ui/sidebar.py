@@ -4,8 +4,11 @@ The entry script draws them, as widgets that a page binds lose their value on an
 """
 
 import shlex
+import shutil
+import sys
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
+from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
@@ -119,6 +122,14 @@ def name_files(text: str) -> str:
     for upload, name in _own_files().items():
         text = text.replace(upload, shlex.quote(name))
     return text
+
+
+def to_paste(command: str) -> str:
+    """A command to paste, with the place of its program where that is not on the path."""
+    program = Path(sys.executable).with_name("clsviz")
+    if is_at_this_machine() and program.exists() and not shutil.which("clsviz"):
+        command = command.replace("clsviz", shlex.quote(str(program)), 1)
+    return name_files(command)
 
 
 def take_layer(names: Sequence[str], rows: list[int]) -> None:

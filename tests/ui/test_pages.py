@@ -185,6 +185,15 @@ def test_a_setting_that_a_link_cannot_have_is_refused_in_a_sentence(
         page.run()
 
 
+def test_a_value_that_a_widget_cannot_have_is_refused_once(visit: Visit) -> None:
+    page = redraw(visit(**SMALL), is_answered)
+    page.number_input(key="length_cutoff").set_value(-5).run()
+    assert [words([error]) for error in page.error] == [
+        "length_cutoff is “-5”. Choose a number from 2 to 100,000."
+    ]
+    assert not any([page.warning, page.header])
+
+
 def test_files_of_the_server_are_closed_to_visitors(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
