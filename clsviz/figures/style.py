@@ -29,6 +29,9 @@ SEQUENCE: Final = (
 COLOURS: Final = (LINE, POINTS, SUMMARY, OWN, OTHER)
 """Colours side by side; the first is that of the result's own subject."""
 
+RETRIEVERS: Final = {"cosine": POINTS, "dot product": LINE, "BM25": SUMMARY}
+"""Ways to search, the same in every picture; a fix has another colour."""
+
 BACKGROUND, TEXT, GRID = "#ffffff", "#3d4451", "#e3e7ec"
 
 THEME: Final[dict[str, str]] = {
@@ -58,6 +61,11 @@ LABEL_MARGIN: Final = {"l": 8, "r": 106, "t": 8, "b": 8}
 
 PLOT_WIDTH, PLOT_HEIGHT = 300, 330  # pixels of the plot on a phone, where labels collide first
 _LINES = re.compile(rf"(.{{1,{LINE_LENGTH}}})(?:\s|$)|(.{{{LINE_LENGTH}}})")
+
+
+def colour_of(retriever: str) -> str:
+    """The colour of a way to search."""
+    return RETRIEVERS.get(retriever, OTHER)
 
 
 def shorten(text: str, longest: int) -> str:

@@ -39,10 +39,9 @@ with picture:
 has_layers = any(entry["r_squared"] is not None for entry in layers)
 with strip:
     if has_layers or not result.is_complete:
-        pale = "; pale where norms are nearly constant" * any(
-            entry["is_nearly_constant"] for entry in layers
-        )
-        st.caption(f"R² of the line after each layer{pale}; a click on a bar takes its layer")
+        are_hatched = any(entry["is_nearly_constant"] for entry in layers)
+        hatched = " Hatched: on paper only, as norms are nearly constant." * are_hatched
+        st.caption(f"R² of the line after each layer; a click on a bar takes its layer.{hatched}")
     if not result.is_complete:
         st.space(STRIP_HEIGHT)
     elif has_layers:
