@@ -1,5 +1,5 @@
-# make app: set up on the first call, and start the dashboard. TORCH_INDEX=ADDRESS takes torch from another index, such as
-#   PyTorch's own of builds for the CPU: without CUDA's packages 6.4 GB become 2.4.
+# make app: set up on the first call, with the command clsviz, and start the dashboard. TORCH_INDEX=ADDRESS takes torch from
+#   another index, such as PyTorch's own of builds for the CPU: without CUDA's packages 6.4 GB become 2.4.
 # make test: set up on the first call, and run every check.
 # make dist: build a release, install it in an environment of its own, and run its main command.
 # make space DIR=FOLDER: write the tree of a Hugging Face Space.
@@ -53,6 +53,7 @@ $(VENV)/app-ready: requirements.txt
 	$(PYTHON) -c 'import sys; sys.exit("clsviz needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL) -r requirements.txt
+	$(INSTALL) --no-deps --editable .
 	@touch $@
 
 $(VENV)/test-ready: $(VENV)/app-ready requirements-test.txt tests/install_browser.sh
