@@ -29,6 +29,10 @@ class ModelError(ClsvizError):
     """A model cannot be found, loaded or run."""
 
 
+class NoCls(ModelError):
+    """A model has no [CLS] vector; its own pipeline may still give vectors."""
+
+
 class NotMeasured(ModelError):
     """Nothing may be measured, and an answer is not stored."""
 

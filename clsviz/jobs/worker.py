@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import ModelError, NotMeasured
 from clsviz.measurements import Arrays, Kind
+from clsviz.progress import Progress, silent
 from clsviz.settings import Precision
+from clsviz.sources import models
 from clsviz.sources.models import Weights
 
 if TYPE_CHECKING:
@@ -35,15 +37,24 @@ ENVIRONMENT = {
 class InProcess:
     """Runs models in this process: for a command, and a notebook."""
 
-    def load(self, weights: Weights, precision: Precision) -> None:
-        """Load a model, unless it is loaded; raises ModelError or SettingError."""
-        self._call(_load, weights, precision)
+    def find(self, name: str, seed: int = 0, progress: Progress = silent) -> Weights:
+        """The model of a name; see `models.find`."""
+        return models.find(name, seed, progress)
+
+    def load(self, weights: Weights, precision: Precision, kind: Kind = "norms") -> None:
+        """Load what measures a kind, unless it is loaded; raises ModelError or SettingError."""
+        self._call(_load, weights, precision, kind)
 
     def run(
-        self, weights: Weights, precision: Precision, sentences: Sequence[str], kind: Kind
+        self,
+        weights: Weights,
+        precision: Precision,
+        sentences: Sequence[str],
+        kind: Kind,
+        prompt: str = "",
     ) -> Arrays:
-        """Measure sentences; raises ModelError."""
-        return self._call(_run, weights, precision, list(sentences), kind)
+        """Measure sentences, with a prompt before each; raises ModelError."""
+        return self._call(_run, weights, precision, list(sentences), kind, prompt)
 
     def dissect(self, weights: Weights, precision: Precision, text: str) -> Anatomy:
         """The model in parts, and a text in it; raises ModelError."""
@@ -135,16 +146,18 @@ def _survive(function: Callable[..., T], *arguments: Any) -> T:
         os._exit(1)
 
 
-def _load(weights: Weights, precision: Precision) -> None:
-    from clsviz.encoder.encoder import load
+def _load(weights: Weights, precision: Precision, kind: Kind) -> None:
+    from clsviz.encoder.encoder import load_for
 
-    load(weights, precision)
+    load_for(kind, weights, precision)
 
 
-def _run(weights: Weights, precision: Precision, sentences: list[str], kind: Kind) -> Arrays:
-    from clsviz.encoder.encoder import load
+def _run(
+    weights: Weights, precision: Precision, sentences: list[str], kind: Kind, prompt: str
+) -> Arrays:
+    from clsviz.encoder.encoder import load_for
 
-    return load(weights, precision).run(sentences, kind)
+    return load_for(kind, weights, precision).run(sentences, kind, prompt)
 
 
 def _dissect(weights: Weights, precision: Precision, text: str) -> Anatomy:

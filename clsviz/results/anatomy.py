@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clsviz.analyses.select import check_vector
-from clsviz.encoder import pipeline
+from clsviz.sources import pipeline
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import quote
 from clsviz.numbers import counted, number, percent

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clsviz.analyses.compare import CHUNKS, SEARCH, CompareNumbers, Numbers, compare_key
-from clsviz.encoder import pipeline
+from clsviz.sources import pipeline
 from clsviz.numbers import counted, folded, length, lowered, percent
 from clsviz.results import provenance
 from clsviz.results.chunks import EASY, STRINGS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from clsviz.analyses.norms import MOST, NormFit, fast_error, is_nearly_constant
-from clsviz.encoder import pipeline
+from clsviz.sources import pipeline
 from clsviz.errors import Constant, quote
 from clsviz.numbers import counted, lowered, number, percent, rounded
 from clsviz.results import provenance

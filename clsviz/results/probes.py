@@ -14,7 +14,7 @@ from clsviz.analyses.probes import (
     key_of,
     name_of,
 )
-from clsviz.encoder import pipeline
+from clsviz.sources import pipeline
 from clsviz.numbers import counted, folded, length, lowered, percent
 from clsviz.results import provenance
 from clsviz.results.result import Fact, Result, first, left_out, origin, remedy_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from clsviz.analyses.search import OTHER, SearchNumbers, key_of
-from clsviz.encoder import pipeline
+from clsviz.sources import pipeline
 from clsviz.numbers import lowered, percent, points, rounded, times
 from clsviz.results import provenance
 from clsviz.results.norms import IN_WORDS

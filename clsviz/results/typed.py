@@ -7,7 +7,7 @@ import numpy as np
 from clsviz.analyses.norms import NEARLY_CONSTANT, NormFit, check_precision
 from clsviz.analyses.select import layer_of, lengths, norms_of
 from clsviz.analyses.typed import MOST_WORDS, Trace, beginnings
-from clsviz.encoder import pipeline
+from clsviz.sources import pipeline
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import Undefined, quote
 from clsviz.numbers import counted, lowered, percent
