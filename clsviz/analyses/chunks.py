@@ -61,7 +61,7 @@ class Containment:
     n_left_out: searches whose chunk is truncated at one of the sizes.
     seconds: that measuring took.
     recalls: float64 (n_sizes + 1, n_judged), of judged searches by chunks, at last by whole texts.
-    truncated: share of these whole texts that the model reads in part.
+    truncated: share of these whole texts that the model reads in part. width: of a vector.
     """
 
     sizes: tuple[int, ...]
@@ -74,6 +74,7 @@ class Containment:
     seconds: float
     recalls: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     truncated: float = 0.0
+    width: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,7 +310,9 @@ def contain(cut: Chunks, sizes: Sequence[Index], asking: Index | None = None) ->
         qrels = Qrels.of(relevant, int(read.sum()))
         texts = cut.cut[n].table["sentence"].filter(read).to_pylist()
         by_vectors = (
-            ranking.relevant_ranks((asking or sizes[0]).by(way)[queries], one.by(way)[read], qrels)[0]
+            ranking.relevant_ranks((asking or sizes[0]).by(way)[queries], one.by(way)[read], qrels)[
+                0
+            ]
             for way in RETRIEVERS[:2]
         )
         ranks.append([*by_vectors, ranking.relevant_ranks_by_words(words, texts, qrels)])
@@ -323,6 +326,7 @@ def contain(cut: Chunks, sizes: Sequence[Index], asking: Index | None = None) ->
         positions=cut.positions[: len(sizes), queries].astype(np.float32),
         n_left_out=int((~is_used).sum()),
         seconds=sum(one.seconds for one in sizes),
+        width=sizes[0].vectors.shape[1],
     )
 
 

@@ -38,7 +38,7 @@ class Rankings:
     top_k: unsigned (n_retrievers, n_searches, 10), places of texts.
     ranks, nearest: int32 (2, n_searches), by cosine and dot product: the rank of the best right
     text, from 1, and its place. coefficients: of fixes that were fitted to all searches.
-    seconds: that measuring took.
+    seconds: that measuring took. width: of a vector.
     """
 
     n_tokens: NDArray[np.int32]
@@ -50,6 +50,7 @@ class Rankings:
     nearest: NDArray[np.int32]
     coefficients: Mapping[str, Mapping[str, float]]
     seconds: float
+    width: int = 0
 
     @property
     def retrievers(self) -> dict[str, NDArray[np.unsignedinteger]]:
@@ -200,6 +201,7 @@ def rank_all(made: Searches, indexed: Indexed, seed: int, power: float | None) -
         nearest=np.stack([places for _, places in nearest]),
         coefficients=coefficients,
         seconds=indexed.seconds,
+        width=indexed.texts.shape[1],
     )
 
 

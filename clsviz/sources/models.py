@@ -22,6 +22,7 @@ from clsviz.sources.pipeline import (
     DAMAGE,
     LIMITS,
     MODULES,
+    NONE,
     WEIGHTS,
     Pipeline,
     files_of,
@@ -93,7 +94,7 @@ class Weights:
     is_untrained: bool = False
     seed: int = 0
     revision: str = ""
-    pipeline: Pipeline = Pipeline()
+    pipeline: Pipeline = NONE
     no_cls: str = ""
 
     def key(self, pooling: str) -> str:

@@ -38,8 +38,8 @@ class Pipeline:
     a text, special ones included; None where it does not say. lower_case: True if texts are
     lowercased. pooling: such as cls, mean or cls+mean. includes_prompt: True if the tokens of a
     prompt are pooled. prompts: by name. truncate_dim: numbers of a vector that are emitted, or
-    None for all. similarity: that the model was trained for, or "". fingerprint: of all that changes
-    vectors but the transformer and the prompts. is_unknown: True if the model came from the Hub
+    None for all. similarity: that the model was trained for, or "". fingerprint: of all that
+    changes vectors but the transformer and the prompts. is_unknown: True if the model came from the Hub
     without a look for its pipeline.
     """
 
@@ -95,6 +95,8 @@ class Pipeline:
         ]
         return tuple(sentence for holds, sentence in cases if holds)
 
+
+NONE: Final = Pipeline()
 
 PROMPTED: Final = "The model’s own pipeline puts a prompt before texts; here they have none."
 

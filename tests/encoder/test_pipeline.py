@@ -175,7 +175,7 @@ def test_lower_case_is_heeded(tmp_path: Path) -> None:
 
 def test_questions_about_cls_name_the_pages_that_answer(tmp_path: Path) -> None:
     save(tmp_path / "model", KINDS["GPT2"][0])
-    with pytest.raises(NoCls, match="is a decoder, without .CLS.. Ask where length lives, if"):
+    with pytest.raises(NoCls, match=r"is a decoder, without .CLS.. Ask where length lives, if"):
         load_for("norms", models.find(str(tmp_path / "model")))
 
 
