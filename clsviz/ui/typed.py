@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from clsviz.analyses.select import kind_of, lengths, norms_of
+from clsviz.analyses.select import kind_of, lengths, norms_of, resolve
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import quote
 from clsviz.jobs.measure import measure_texts
@@ -51,7 +51,7 @@ def show(weights: Weights, experiment: Experiment) -> list[dict[str, Any]]:
         persist_state="session",
         placeholder="Type a sentence to see its norm.",
     )
-    sentences = texts()
+    sentences, experiment = texts(), resolve(experiment, weights)
     arrays = measure("typed", weights, experiment, sentences) if sentences else None
     if arrays is None:
         return []

@@ -9,7 +9,7 @@ from clsviz import api
 from clsviz.analyses.probes import SEEDS
 from clsviz.numbers import counted
 from clsviz.results.probes import findings
-from clsviz.settings import Experiment
+from clsviz.settings import Experiment, heeded
 from clsviz.ui import cards, chart, layout, share, sidebar, work
 
 HEIGHT = 440
@@ -35,7 +35,7 @@ LABELS = {
 """Columns of the table."""
 
 experiment: Experiment = st.session_state.experiment
-settings = asdict(experiment)
+settings = asdict(heeded("probe", experiment))
 is_measured = st.session_state.get("random") == settings
 question = {**settings, "random_weights": is_measured or None}  # None: where they are stored
 result = work.answered(api.probe, question, HEIGHT)
