@@ -153,7 +153,7 @@ def is_foreign(headers: Headers) -> bool:
     return origin.lower() not in (f"http://{host}", f"https://{host}")
 
 
-def refusal(connection: HTTPConnection) -> Refusal | None:
+def refusal(connection: HTTPConnection) -> tuple[int, str] | None:
     """The status and the sentence with which a request is refused, or None."""
     headers, path = connection.headers, connection.url.path
     path = path[max(path.find("/_stcore/"), 0) :]  # the server may stand below another path
@@ -184,7 +184,7 @@ def upload_of(connection: HTTPConnection) -> tuple[str, int]:
     return rest.partition("/")[0], int(length) if is_number else -1
 
 
-def _refusal_of_upload(session: str, n_bytes: int) -> Refusal | None:
+def _refusal_of_upload(session: str, n_bytes: int) -> tuple[int, str] | None:
     """Counts an upload that is not refused: Streamlit has it in memory, whether a page takes it.
 
     It forgets the uploads of a visitor who has left only when another one leaves.

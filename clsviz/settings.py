@@ -14,7 +14,7 @@ from clsviz.errors import SettingError, quote
 
 Segmentation = Literal["auto", "sentences", "lines", "paragraphs"]
 Precision = Literal["exact", "fast"]
-Pooling = Literal["cls", "mean", "pooler"]
+Pooling = Literal["cls", "mean", "pooler", "pipeline"]
 Unit = Literal["tokens", "words", "characters"]
 Similarity = Literal["cosine", "dot"]
 
@@ -27,6 +27,7 @@ SEARCHES: Final = ("search-test", "chunk-test")
 SAMPLES: Final = ("measure", "probe", "compare", "report")
 PROBED: Final = SAMPLES[1:]
 SEARCHING: Final = (*SEARCHES, *SAMPLES[2:])
+SEARCHED: Final = (*SEARCHES, "report")
 EVERY: Final = (*SAMPLES, *SEARCHES)
 OWN: Final = "own vectors"
 """Questions by their commands: of whole texts, of samples, of probes, that search; and of vectors
@@ -44,6 +45,7 @@ class Setting(NamedTuple):
     of_search: the keyword of its value where a search is the question: there is one corpus then.
     corpus: the setting of the corpus that it is a part of: another corpus has it not.
     is_more: True if its widget is in the box with more settings.
+    is_verbatim: True if its spaces count, and it may have lines.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Setting(NamedTuple):
     of_search: str = ""
     corpus: str = ""
     is_more: bool = False
+    is_verbatim: bool = False
 
     def keyword(self, question: str) -> str:
         """The name that a question has for it."""
@@ -65,7 +68,7 @@ class Setting(NamedTuple):
 
     def parse(self, text: str) -> Any:
         """The value that is written as text; an empty one is the default. Raises SettingError."""
-        text = text.strip()
+        text = text if self.is_verbatim else text.strip()
         if not text:
             return self.default
         if self.word and text == self.word[0]:
@@ -81,6 +84,8 @@ class Setting(NamedTuple):
         """A value as text, as in an address."""
         if self.word and value == self.word[1]:
             return self.word[0]
+        if self.is_verbatim:
+            return value or ""
         return str(value).lower() if self.kind is bool else str(value)
 
     def check(self, value: object) -> None:
@@ -97,6 +102,8 @@ class Setting(NamedTuple):
             return "" if isinstance(value, bool) else "Choose true or false."
         if self.values:
             return "" if value in self.values else f"Choose {' or '.join(self.values)}."
+        if self.is_verbatim and (value is None or isinstance(value, str)):
+            return "" if len(value or "") <= LONGEST_NAME else "Shorten it."
         if self.ends is None:
             if not isinstance(value, str) or len(value) > LONGEST_NAME or not value.isprintable():
                 return f"Choose a name of at most {LONGEST_NAME} printable characters."
@@ -134,26 +141,33 @@ _ROWS: Final = (
             ends=(2, 100_000)),
     Setting("layer", None, "Layer", "After which the vector is taken; 0 is the embedding output.",
             SAMPLES, ends=(0, 999), word=("last", None)),
-    Setting("pooling", "cls", "Vector", "[CLS], the mean over all tokens, or the pooler’s output.",
-            SAMPLES, get_args(Pooling)),
+    Setting("pooling", "cls", "Vector",
+            "[CLS], the mean over all tokens, the pooler’s output, or the vector of the model’s own "
+            "pipeline.", SAMPLES, get_args(Pooling)),
     Setting("unit", "tokens", "Length in", "The cutoff is always in tokens.", (*SAMPLES, OWN),
             get_args(Unit)),
     Setting("search_corpus", "python-api", "Texts to search",
             f"{_CORPUS} Titles search for their texts, else halves of texts for the other half.",
             SEARCHING, of_search="corpus"),
-    Setting("search_pooling", "mean", "Vector to search by",
-            "Mean-pooled vectors are what most use.", SEARCHING, get_args(Pooling),
-            of_search="pooling"),
+    Setting("search_pooling", "pipeline", "Vector to search by",
+            "That of the model’s own pipeline, with its prompts, is what people search by.",
+            SEARCHING, get_args(Pooling), of_search="pooling"),
     Setting("similarity", "cosine", "Similarity", "Dot product heeds norms, cosine does not.",
-            SEARCHES, get_args(Similarity)),
+            SEARCHED, get_args(Similarity)),
+    Setting("query_prompt", None, "Prompt before queries",
+            "Empty takes the model’s own, none takes none.", SEARCHING, word=("none", ""),
+            is_more=True, is_verbatim=True),
+    Setting("text_prompt", None, "Prompt before texts",
+            "Empty takes the model’s own, none takes none.", (*SEARCHING, "probe"),
+            word=("none", ""), is_more=True, is_verbatim=True),
     Setting("seed", 0, "Seed", "Of the draw, and of random weights.", (*EVERY, OWN),
             ends=(0, 2**32 - 1), is_more=True),
     Setting("search_titles", "", "Column that searches",
-            "Of a table; empty takes the likeliest, or none for chunks.", SEARCHES,
+            "Of a table; empty takes the likeliest, or none for chunks.", SEARCHED,
             of_search="titles", corpus="search_corpus", is_more=True),
-    Setting("search_column", "", "Column that is searched", _COLUMN, SEARCHES,
+    Setting("search_column", "", "Column that is searched", _COLUMN, SEARCHED,
             of_search="column", corpus="search_corpus", is_more=True),
-    Setting("search_encoding", "", "Encoding", _ENCODING, SEARCHES,
+    Setting("search_encoding", "", "Encoding", _ENCODING, SEARCHED,
             of_search="encoding", corpus="search_corpus", is_more=True),
     Setting("precision", "exact", "Precision",
             "Exact is float32; fast is bfloat16, whose error is reported.", SAMPLES,
@@ -231,6 +245,8 @@ class Experiment:
     layer: int | None = DEFAULTS["layer"]
     pooling: Pooling = DEFAULTS["pooling"]
     unit: Unit = DEFAULTS["unit"]
+    query_prompt: str | None = DEFAULTS["query_prompt"]
+    text_prompt: str | None = DEFAULTS["text_prompt"]
 
     def __post_init__(self) -> None:
         for name in OF_EXPERIMENT:
@@ -276,6 +292,8 @@ class Settings(TypedDict, total=False):
     layer: int | None
     pooling: Pooling
     unit: Unit
+    query_prompt: str | None
+    text_prompt: str | None
 
 
 @dataclass(frozen=True)
@@ -351,6 +369,7 @@ UNHEEDED: Final = {
         "{name} is {quoted}; chunks have sentences and exact last vectors.",
         "Leave {name} out.",
     ),
+    "prompt": ("{name} is {quoted}, and this question has no prompts.", "Leave {name} out."),
     OWN: ("{name} is {quoted}, which own vectors do not have.", "Leave {name} out."),
 }
 """The reason and the remedy where a question does not heed a setting."""
@@ -371,6 +390,8 @@ def refuse(
         row, value, by = rows.get(name), getattr(experiment, name), question
         if row is not None and is_own and OWN not in row.questions:
             by = OWN
+        elif row is None and SETTINGS[name].is_verbatim:
+            by = "prompt"
         elif row is not None and (question, name, value) != NOT_SEARCHED:
             continue
         if value != (row or SETTINGS[name]).default:

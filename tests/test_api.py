@@ -55,3 +55,17 @@ def test_vectors_of_sentences_come_from_the_encoder_by_name(tiny_model: Path) ->
     assert vectors.shape == (2, 16)
     with pytest.raises(AttributeError, match="has no attribute 'Decoder'"):
         clsviz.Decoder  # noqa: B018
+
+
+def test_a_card_is_a_table_of_answers_as_they_are(options: dict, tmp_path: Path) -> None:
+    name = tmp_path / "a|b`c.txt"
+    name.write_text(
+        "\n".join(f"<i>The</i> cat | sings {'and sings ' * (n % 9)}{n}" for n in range(200))
+    )
+    view = {"corpus": str(name), "search_corpus": "", "probe_size": 200}
+    card = clsviz.report(**view, is_card=True, **options)
+    rows = [line for line in card.splitlines() if line.startswith("| ")]
+    assert len({line.count("|") for line in rows}) == 1
+    assert clsviz.measure(corpus=str(name), **options).verdict in rows[1]
+    assert "a\\|b\\`c" in card.splitlines()[0]
+    assert "clsviz report --model" in card

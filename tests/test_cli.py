@@ -60,7 +60,25 @@ def test_status_1_means_that_pieces_surely_lose_more_than_they_may(run, tmp_path
         assert ("lose over 5% of their sentences" in output) == (status == 1)
 
 
+def test_a_history_keeps_a_row_a_run_and_tells_what_has_changed(run, tmp_path: Path) -> None:
+    path = tmp_path / "history.csv"
+    usual = ["--output", str(path), "--append", "--max-change", "0.02"]
+    assert [run(*usual)[0] for _ in range(2)] == [0, 0]
+    rows = pd.read_csv(path)
+    assert list(rows["command"]) == ["measure", "measure"]
+    ratio, r2 = rows.loc[1, ["spread_ratio", "r_squared"]]
+    for factor, shift, status in ((1.01, 0, 0), (1.03, 0, 1), (1, 0.03, 1)):
+        rows.assign(spread_ratio=ratio * factor, r_squared=r2 + shift).to_csv(path, index=False)
+        status_now, text, _ = run(*usual, "--json")
+        assert status_now == status
+        changed = ["r_squared"] * (shift > 0) or ["spread_ratio"]
+        assert list(json.loads(text)["changed"]) == changed * status
+    assert len(pd.read_csv(path)) == 3
+
+
 MISTAKES = {
+    "history that is no table": ["--append"],
+    "change since nothing": ["--max-change", "0.1", "--output", "history.csv"],
     "layer out of range": ["--layer", "9"],
     "missing file": ["--corpus", "missing.csv"],
     "missing model": ["--model", "./missing"],

@@ -8,11 +8,13 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from clsviz.analyses.select import is_symmetric, prompts_of, resolve
 from clsviz.errors import Undefined
 from clsviz.jobs.measure import Workspace, last_vectors
+from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.settings import ChunkTestSettings, Experiment, Similarity
-from clsviz.sources import chunks, models, searches, sentences
+from clsviz.sources import chunks, searches, sentences
 from clsviz.sources.chunks import Chunks
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import Prepared, Sample
@@ -59,7 +61,7 @@ class Containment:
     n_left_out: searches whose chunk is truncated at one of the sizes.
     seconds: that measuring took.
     recalls: float64 (n_sizes + 1, n_judged), of judged searches by chunks, at last by whole texts.
-    truncated: share of these whole texts that the model reads in part.
+    truncated: share of these whole texts that the model reads in part. width: of a vector.
     """
 
     sizes: tuple[int, ...]
@@ -72,6 +74,7 @@ class Containment:
     seconds: float
     recalls: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     truncated: float = 0.0
+    width: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,13 +188,13 @@ def chunk_test(
     """
     titles, judged = settings.titles, None
     with progress.at("fetch"):
-        weights = models.find(experiment.model, experiment.seed, progress)
+        weights = workspace.runner.find(experiment.model, experiment.seed, progress)
         cut = chunks.find(experiment, workspace.root, texts, progress)
         if titles or settings.searches is not None:
             view = searches.bounded(replace(experiment, sample_size="all"))
             choice: dict[str, Any] = {"titles": titles, "judged": settings.searches, "texts": texts}
             judged = searches.find(view, workspace.root, **choice, progress=progress)
-    inputs = ChunkInputs(weights, cut, judged)
+    inputs, experiment = ChunkInputs(weights, cut, judged), resolve(experiment, weights)
     measured = contained(inputs, experiment, settings.similarity, workspace, progress)
     with progress.at("analysis"):
         return ChunkNumbers.of(inputs, measured, settings.similarity, experiment.seed)
@@ -200,8 +203,8 @@ def chunk_test(
 def key_of(inputs: ChunkInputs, experiment: Experiment, similarity: str) -> tuple[object, ...]:
     """The key of the ranks in the store. similarity: which judged searches are by."""
     of_judged = (inputs.judged.fingerprint, similarity) if inputs.judged else ()
-    both = inputs.chunks.fingerprint, inputs.weights.fingerprint
-    return "chunks", VERSION, *both, experiment.pooling, *of_judged
+    both = inputs.chunks.fingerprint, inputs.weights.key(experiment.pooling)
+    return "chunks", VERSION, *both, experiment.pooling, *of_judged, *prompts_of(experiment)
 
 
 def contained(
@@ -232,8 +235,12 @@ def contained(
     if len(sizes) < 2:
         reason = "The model reads over a quarter of the chunks of two sentences only in part."
         raise Undefined(reason, "Choose a model of a higher limit, or texts of shorter sentences.")
+    asking = None
+    if not is_symmetric(experiment, weights):
+        part = progress.part(n_done, cut.n_chunks, "texts")
+        asking = _index(weights, cut.sample(0), experiment, workspace, part, "query")
     with progress.at("analysis"):
-        containment = contain(cut, sizes)
+        containment = contain(cut, sizes, asking)
     if inputs.judged is not None:
         part = progress.part(n_done, cut.n_chunks, "texts")
         of_chunks = inputs.judged, containment, experiment, similarity
@@ -252,7 +259,7 @@ def _with_judged(
 ) -> Containment:
     """With recalls of judged searches by the best chunk of each size, and by whole texts."""
     texts, queries = judged.samples
-    asking = _index(weights, queries, experiment, workspace, progress)
+    asking = _index(weights, queries, experiment, workspace, progress, "query")
     qrels = Qrels.of(judged.relevant, len(texts))
     seconds, n_done = containment.seconds + asking.seconds, len(queries)
     recalls: list[Floats] = []
@@ -275,16 +282,18 @@ def _index(
     experiment: Experiment,
     workspace: Workspace,
     progress: Progress,
+    role: Kind = "text",
 ) -> Index:
-    """The vectors of a sample."""
-    norms, seconds = last_vectors(Prepared(weights, sample), experiment, workspace, progress)
+    """The vectors of a sample, of texts or of queries."""
+    prepared = Prepared(weights, sample)
+    norms, seconds = last_vectors(prepared, experiment, workspace, progress, role)
     return Index(norms.of(experiment.pooling), norms.n_tokens, norms.truncated, seconds)
 
 
-def contain(cut: Chunks, sizes: Sequence[Index]) -> Containment:
+def contain(cut: Chunks, sizes: Sequence[Index], asking: Index | None = None) -> Containment:
     """The ranks of chunks. sizes: of each measured size, the first of which is the sentences.
 
-    Raises Undefined where the model reads the chunks of under 100 sentences as a whole.
+    asking: sentences as queries, None where those are encoded as texts are. Raises Undefined where the model reads the chunks of under 100 sentences as a whole.
     """
     is_read = [~one.truncated for one in sizes]
     is_used = np.all([read[cut.owners[n][cut.queries]] for n, read in enumerate(is_read)], axis=0)
@@ -301,7 +310,9 @@ def contain(cut: Chunks, sizes: Sequence[Index]) -> Containment:
         qrels = Qrels.of(relevant, int(read.sum()))
         texts = cut.cut[n].table["sentence"].filter(read).to_pylist()
         by_vectors = (
-            ranking.relevant_ranks(sizes[0].by(way)[queries], one.by(way)[read], qrels)[0]
+            ranking.relevant_ranks((asking or sizes[0]).by(way)[queries], one.by(way)[read], qrels)[
+                0
+            ]
             for way in RETRIEVERS[:2]
         )
         ranks.append([*by_vectors, ranking.relevant_ranks_by_words(words, texts, qrels)])
@@ -315,6 +326,7 @@ def contain(cut: Chunks, sizes: Sequence[Index]) -> Containment:
         positions=cut.positions[: len(sizes), queries].astype(np.float32),
         n_left_out=int((~is_used).sum()),
         seconds=sum(one.seconds for one in sizes),
+        width=sizes[0].vectors.shape[1],
     )
 
 

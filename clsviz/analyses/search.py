@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from clsviz.analyses import own_vectors
 from clsviz.analyses.own_vectors import Indexed
+from clsviz.analyses.select import prompts_of, resolve
 from clsviz.errors import Undefined
 from clsviz.jobs.measure import Workspace, last_vectors
 from clsviz.progress import Progress
 from clsviz.settings import Experiment, SearchSettings, Similarity
-from clsviz.sources import models, searches
+from clsviz.sources import searches
 from clsviz.sources.models import Weights
 from clsviz.sources.near_duplicates import near_duplicates
 from clsviz.sources.sampling import Prepared
@@ -37,7 +38,7 @@ class Rankings:
     top_k: unsigned (n_retrievers, n_searches, 10), places of texts.
     ranks, nearest: int32 (2, n_searches), by cosine and dot product: the rank of the best right
     text, from 1, and its place. coefficients: of fixes that were fitted to all searches.
-    seconds: that measuring took.
+    seconds: that measuring took. width: of a vector.
     """
 
     n_tokens: NDArray[np.int32]
@@ -49,6 +50,7 @@ class Rankings:
     nearest: NDArray[np.int32]
     coefficients: Mapping[str, Mapping[str, float]]
     seconds: float
+    width: int = 0
 
     @property
     def retrievers(self) -> dict[str, NDArray[np.unsignedinteger]]:
@@ -96,8 +98,9 @@ def search(
         "judged": settings.searches,
     }
     with progress.at("fetch"):
-        weights = models.find(experiment.model, experiment.seed, progress)
+        weights = workspace.runner.find(experiment.model, experiment.seed, progress)
         made = searches.find(experiment, workspace.root, **choice, texts=texts, progress=progress)
+    experiment = resolve(experiment, weights)
     rankings = ranked(made, weights, experiment, settings.length_power, workspace, progress)
     with progress.at("analysis"):
         return evaluate(made, rankings, experiment, settings, weights)
@@ -156,7 +159,7 @@ def key_of(
 ) -> tuple[object, ...]:
     """The key of the rankings in the store; fingerprint: of the model, or of own vectors."""
     settings = experiment.pooling, experiment.seed, power
-    return "search", VERSION, made.fingerprint, fingerprint, *settings
+    return "search", VERSION, made.fingerprint, fingerprint, *settings, *prompts_of(experiment)
 
 
 def rank_all(made: Searches, indexed: Indexed, seed: int, power: float | None) -> Rankings:
@@ -198,6 +201,7 @@ def rank_all(made: Searches, indexed: Indexed, seed: int, power: float | None) -
         nearest=np.stack([places for _, places in nearest]),
         coefficients=coefficients,
         seconds=indexed.seconds,
+        width=indexed.texts.shape[1],
     )
 
 
@@ -210,7 +214,7 @@ def ranked(
     progress: Progress,
 ) -> Rankings:
     """Rank the texts for all searches: what is stored is read, the rest is measured and stored."""
-    key = key_of(made, weights.fingerprint, experiment, power)
+    key = key_of(made, weights.key(experiment.pooling), experiment, power)
     rankings = workspace.results.find(key, Rankings)
     if rankings is not None:
         return replace(rankings, seconds=0.0)
@@ -233,8 +237,8 @@ def index(
     of_texts_only = progress.part(0, n, "texts")
     texts, seconds = last_vectors(of_texts, experiment, workspace, of_texts_only)
     rest = progress.part(n_texts, n, "texts")
-    queries, seconds_of_queries = last_vectors(of_queries, experiment, workspace, rest)
+    queries, seconds_of_queries = last_vectors(of_queries, experiment, workspace, rest, "query")
     pooling = experiment.pooling
-    means = () if pooling == "mean" else (texts.of("mean"), queries.of("mean"))
+    means = () if pooling in ("mean", "pipeline") else (texts.of("mean"), queries.of("mean"))
     vectors = texts.of(pooling), queries.of(pooling)
     return Indexed(*vectors, texts.n_tokens, texts.truncated, means, seconds + seconds_of_queries)

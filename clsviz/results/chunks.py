@@ -15,10 +15,11 @@ from clsviz.analyses.chunks import (
     key_of,
     shares_of,
 )
+from clsviz.analyses.select import resolve
 from clsviz.errors import SettingError
 from clsviz.numbers import counted, percent, points, rounded
 from clsviz.results import provenance
-from clsviz.results.result import Fact, Result, first, origin
+from clsviz.results.result import Fact, Result, first, origin, vector_of
 from clsviz.results.search import BY, pipeline_caveats
 from clsviz.settings import ChunkTestSettings, Experiment
 from clsviz.sources.chunks import SIZES
@@ -56,8 +57,9 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
     sizes = {way: _sizes(measured, recalls) for way, recalls in answer.recalls.items()}
     excess = _excess(answer.own, measured, settings)
     judged = searches.caveats if searches else ()
-    own = _caveats(answer, excess, settings, experiment.seed)
-    shipped = origin(key_of(inputs, experiment, settings.similarity))
+    own = _caveats(answer, excess, settings, experiment)
+    view = resolve(experiment, weights)
+    shipped = origin(key_of(inputs, view, settings.similarity))
     return Result(
         kind="chunks",
         question=QUESTION,
@@ -83,6 +85,8 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
         about={
             **asdict(experiment),
             **provenance.values(settings),
+            **vector_of(weights, view),
+            "width": measured.width,
             "model_fingerprint": weights.fingerprint,
             "corpus_fingerprint": cut.texts.fingerprint,
             "seconds": round(measured.seconds, 3),
@@ -239,12 +243,14 @@ def _caveats(
     answer: ChunkNumbers,
     excess: Mapping[str, list[str]],
     settings: ChunkTestSettings,
-    seed: int,
+    experiment: Experiment,
 ) -> list[str]:
     """Everything that the test leaves out, or that is doubtful, a sentence each."""
     cut, weights = answer.inputs.chunks, answer.inputs.weights
     measured, ranks = answer.measured, answer.measured.ranks[RETRIEVERS.index(answer.similarity)]
-    effect, (low, high) = position_effect(ranks, measured.positions, measured.sizes, seed)
+    effect, (low, high) = position_effect(
+        ranks, measured.positions, measured.sizes, experiment.seed
+    )
     rare, often = ("beginning", "end")[:: 1 if effect > 0 else -1]
     n_truncated = sum(measured.n_truncated)
     fate = first(
@@ -269,7 +275,7 @@ def _caveats(
             answer.n_equal < N_EQUAL
         ),
         f"The model reads {truncated}.": answer.gains and measured.truncated,
-        **pipeline_caveats(weights, answer.similarity),
+        **pipeline_caveats(weights, experiment),
         f"Chunks of {beyond} {lost}.": beyond,
         f"Too few searches to tell if chunks of {undecided} {lost}.": undecided,
     }

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from clsviz.analyses.search import OTHER, SearchNumbers, key_of
-from clsviz.encoder import pipeline
+from clsviz.analyses.select import resolve
 from clsviz.numbers import lowered, percent, points, rounded, times
 from clsviz.results import provenance
 from clsviz.results.norms import IN_WORDS
-from clsviz.results.result import Fact, Result, origin
+from clsviz.results.result import Fact, Result, origin, vector_of
 from clsviz.settings import Experiment, SearchSettings
 from clsviz.sources.models import Weights
 from clsviz.statistics.exposure import FAIR, QUINTILES, SIGNIFICANT, Ranking
@@ -43,7 +43,9 @@ def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSetting
     settings = {**asdict(experiment), **provenance.values(search)}
     if search.vectors is not None:
         settings |= dict.fromkeys(("model", "corpus"), search.vectors.name)
-    key = key_of(searches, numbers.fingerprint, experiment, search.length_power)
+    view = resolve(experiment, model) if model else experiment
+    fingerprint = model.key(view.pooling) if model else numbers.fingerprint
+    key = key_of(searches, fingerprint, view, search.length_power)
     return Result(
         kind="search",
         question="Are texts of some lengths found more often than they are right?",
@@ -52,10 +54,12 @@ def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSetting
         facts=_facts(numbers),
         details={**_details(numbers), **excess},
         picture=_picture(numbers) | {"unit": "tokens" if model else "words"},
-        caveats=(*_caveats(numbers, excess, search), *origin(key)),
+        caveats=(*_caveats(numbers, excess, experiment, search), *origin(key)),
         table=_table(numbers),
         about={
             **settings,
+            **vector_of(model, view),
+            "width": numbers.rankings.width,
             "model_fingerprint": numbers.fingerprint,
             "corpus_fingerprint": searches.fingerprint,
             "seconds": round(numbers.rankings.seconds, 3),
@@ -303,7 +307,10 @@ def _excess(quintiles: "pd.DataFrame", most: float | None) -> dict[str, list[str
 
 
 def _caveats(
-    numbers: SearchNumbers, excess: Mapping[str, list[str]], search: SearchSettings
+    numbers: SearchNumbers,
+    excess: Mapping[str, list[str]],
+    experiment: Experiment,
+    search: SearchSettings,
 ) -> tuple[str, ...]:
     """Everything left out or doubtful, a sentence each."""
     truncated = float(numbers.rankings.truncated.mean())
@@ -313,21 +320,31 @@ def _caveats(
     cases = {
         f"The model reads only the beginning of {percent(truncated)} of the texts.": truncated,
         IN_WORDS: search.vectors,
-        **pipeline_caveats(numbers.model, search.similarity),
+        **pipeline_caveats(numbers.model, experiment),
         f"Exposure is outside {limits} for fifths: {beyond}.": beyond,
         f"{few} if exposure is within {limits} for fifths: {undecided}.": undecided,
     }
     return (*numbers.searches.caveats, *(text for text, holds in cases.items() if holds))
 
 
-def pipeline_caveats(model: Weights | None, similarity: str) -> dict[str, object]:
-    """Sentences about the model's own pipeline, each with what makes it hold."""
-    steps = pipeline.read(model.folder) if model else pipeline.Pipeline()
-    normalizes = f"{model.label if model else ''}’s own pipeline normalises vectors"
+def pipeline_caveats(model: Weights | None, experiment: Experiment) -> dict[str, object]:
+    """Sentences about the vector and the model's own pipeline, each with what makes it hold."""
+    if model is None:
+        return {}
+    own, view = model.pipeline, resolve(experiment, model)
+    is_own = view.pooling == "pipeline"
+    label = model.label
+    none = f"{label} has no pipeline of its own: this is about its mean-pooled vector."
     return {
-        pipeline.PROMPTED: steps.has_prompt,
-        pipeline.before(steps.others): steps.others,
-        f"{normalizes}: dot product concerns those who do not.": (
-            steps.normalizes and similarity == "dot"
+        f"{label} is a function: without count_tokens its “tokens” are words.": (
+            "encode" in own.steps
+        ),
+        none: experiment.pooling == "pipeline" and not own.steps,
+        **dict.fromkeys(own.caveats(view.pooling, is_of_norms=False), True),
+        f"{label}’s own pipeline ends in vectors of norm 1: dot product and cosine are the same.": (
+            is_own and own.normalizes
+        ),
+        f"{label}’s own pipeline normalises vectors: dot product concerns those who do not.": (
+            not is_own and own.normalizes
         ),
     }

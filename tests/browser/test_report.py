@@ -20,7 +20,7 @@ def test_a_report_opens_without_a_network(browser, tiny_model, sentences, tmp_pa
     )
     words = ["report", "--model", str(tiny_model), "--corpus", str(corpus)]
     words += ["--search-corpus", str(corpus), "--others", f"untrained:{tiny_model}"]
-    words += ["--segmentation", "lines", "--store", str(tmp_path / "store")]
+    words += ["--segmentation", "lines", "--similarity", "dot", "--store", str(tmp_path / "store")]
     assert cli.main([*words, "--output", str(path)]) == 0
     page = browser.new_page()
     errors: list[str] = []
@@ -35,6 +35,7 @@ def test_a_report_opens_without_a_network(browser, tiny_model, sentences, tmp_pa
     table.locator("summary").click()
     expect(table.get_by_text("</script>").first).to_be_visible()
     expect(page.get_by_text(f"clsviz probe --model {tiny_model}").first).to_be_visible()
+    expect(page.get_by_text("clsviz search-test")).to_contain_text("--similarity dot")
     assert (errors, addresses) == ([], [path.as_uri()])
 
 

@@ -33,7 +33,7 @@ def test_a_figure_is_packed_under_a_name_of_its_own(client: TestClient) -> None:
     assert answer.headers["content-encoding"] == "gzip"
     assert "immutable" in answer.headers["cache-control"]
     assert web.pack('{"data": ["é"]}') == address != other
-    for path in ("/packed/unknown", "/packed/unknown.js", "/pictures/x.png"):
+    for path in ("/packed/unknown", "/packed/unknown.js"):
         answer = client.get(path)
         assert answer.status_code == 404
         assert answer.headers["cache-control"] == "no-store"
