@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 from clsviz.errors import CorpusError, SettingError, quote
 from clsviz.progress import Progress, silent
 from clsviz.settings import Experiment
-from clsviz.sources import copies, hub, sentences, tables, text_files, uploads
-from clsviz.sources.text_files import TextFile
+from clsviz.sources import copies, hub, json_shapes, sentences, tables, text_files, uploads
+from clsviz.sources.csv_records import simple
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +29,7 @@ SHIPPED: Final = {"python-docs": "Python docstrings", "python-api": "Python docs
 INDEX: Final = "index"
 """The column with the index of texts in memory; another one of this name is left out."""
 
-RECIPE: Final = 2
+RECIPE: Final = 3
 """Raised when the same file becomes another table."""
 
 MOST_EXTRAS: Final = 8
@@ -176,7 +176,7 @@ def _open_file(
             uploads.check_space(root)
         rows = tables.open_table(path, path.name, encoding, progress, how)
         columns = tables.survey(rows.batches(Counter(), progress))
-        reading, extras = _plan(columns, path.name, experiment, names, rows.text, rows.segmentation)
+        reading, extras = _plan(columns, path.name, experiment, names, rows)
         schema = pa.schema([(name, pa.large_string()) for name in ("sentence", *extras)])
         doubts: Counter[str] = Counter()
         cuts = (
@@ -202,7 +202,7 @@ def from_texts(texts: Any, experiment: Experiment, names: Sequence[str] = ()) ->
     the position. names: as of `open_corpus`. Raises CorpusError where they are no texts.
     """
     _refuse(experiment, "configuration", "encoding")
-    frame = _frame(_split(texts, experiment))
+    frame = frame_of(_split(texts, experiment))
     table = pa.table({str(name): _strings(str(name), values) for name, values in frame.items()})
     try:
         index = pa.array(frame.index.tolist())
@@ -229,7 +229,7 @@ def _split(texts: Any, experiment: Experiment) -> Any:
     return texts[choose("The DatasetDict", "split", experiment.split, list(texts), [])]
 
 
-def _frame(texts: Any) -> "pd.DataFrame":
+def frame_of(texts: Any) -> "pd.DataFrame":
     """The columns of texts; texts alone have one without a name. Raises CorpusError."""
     import pandas as pd
 
@@ -242,6 +242,8 @@ def _frame(texts: Any) -> "pd.DataFrame":
         return texts
     if isinstance(texts, pd.Series):
         return texts.to_frame("")
+    if isinstance(texts, Mapping) and any(isinstance(v, str | Mapping) for v in texts.values()):
+        texts = json_shapes.rows_of(texts, "your texts")
     if isinstance(texts, Mapping):
         columns: Any = {name: _values(column) for name, column in texts.items()}
         if len(set(map(len, columns.values()))) > 1:
@@ -296,29 +298,28 @@ def _plan(
     name: str,
     experiment: Experiment,
     names: Sequence[str],
-    text: TextFile | None = None,
-    rows: str = "lines",
+    rows: tables.Rows | tables.Parquet | None = None,
 ) -> tuple[Reading, list[str]]:
     """The way to read a table of these columns, and the columns that come along.
 
-    name: of the file. text: that it is read from. rows: lines, or paragraphs that were joined.
-    Raises SettingError and CorpusError.
+    name: of the file. rows: of the file; None in memory. Raises SettingError and CorpusError.
     """
     how: str = experiment.segmentation
-    if how == "paragraphs" != rows:
+    unit, text = (rows.segmentation, rows.text) if rows else ("lines", None)
+    if how == "paragraphs" != unit:
         reason = f"{quote(name)} is a table, which has no paragraphs."
         raise SettingError(reason, "Set segmentation to auto, sentences or lines.")
     column = tables.choose_column(columns, experiment.column, name)
     if names:
-        how = rows
+        how = unit
     elif how == "auto":
-        is_long = rows == "paragraphs" or columns[column].mean_length > sentences.LONG_TEXT
+        is_long = unit == "paragraphs" or columns[column].mean_length > sentences.LONG_TEXT
         how = "sentences" if is_long else "lines"
     others = tuple(other for other in tables.text_columns(columns) if other != column)
     short = [key for key in columns if columns[key].longest <= LONGEST_VALUE][:MOST_EXTRAS]
-    named = [key for key in columns if {key, key.strip().casefold()} & set(names)]
+    named = [key for key in columns if {key, simple(key)} & set(names)]
     extras = [key for key in (named if names else short) if key not in (column, "sentence")]
-    caveats = []
+    caveats = [rows.note] if rows and rows.note else []
     if text and text.is_guess:
         guess = f"The encoding {text.encoding} is a guess"
         caveats.append(f"{guess}: set another one if letters look wrong.")

@@ -1,9 +1,11 @@
 """Cutting texts into sentences, and joining wrapped lines to paragraphs."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 
+import numpy as np
+from numpy.typing import NDArray
 from sentencex import get_sentence_boundaries
 
 RECIPE = 1
@@ -22,6 +24,14 @@ MARK = re.compile(r"[\"“”„‟«»‹›‘‚‛]|(?<!\w)['’]|['’](?!\
 
 OPENING = "«“„‹‚‘"
 """Marks that open a quotation when there is white space on both sides, as in French."""
+
+UNSPACED = re.compile(
+    "[\u0e01-\u0e30\u0e40-\u0e45\u0e81-\u0eb0\u0ec0-\u0ec4\u1000-\u102a\u1780-\u17b3"
+    "\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]"
+)
+"""Letters of Thai, Lao, Burmese, Khmer, Japanese and Chinese, without the marks above and below."""
+
+LETTERS_COUNT = "In scripts without spaces, such as Chinese, each letter counts as a word."
 
 BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
@@ -58,6 +68,21 @@ def _opens(text: str, at: int) -> bool:
     """True if a quotation mark that ends no text opens a quotation."""
     is_before_word = not text[at + 1 : at + 2].isspace()
     return text[at - 1].isspace() and (is_before_word or text[at] in OPENING)
+
+
+def n_words(text: str) -> int:
+    """Words of a text, where each letter of a script without spaces counts as one."""
+    spaced, n_letters = UNSPACED.subn(" ", text)
+    words = spaced.split()
+    if n_letters:  # a mark between them is no word
+        words = [word for word in words if any(map(str.isalnum, word))]
+    return n_letters + len(words)
+
+
+def lengths(texts: Collection[str], unit: str) -> NDArray[np.int32]:
+    """Lengths of n texts in characters, or else in words, int32 (n,)."""
+    length = len if unit == "characters" else n_words
+    return np.fromiter(map(length, texts), np.int32, len(texts))
 
 
 def paragraphs(lines: Iterable[str]) -> Iterator[str]:

@@ -146,7 +146,7 @@ def test_texts_in_memory_keep_order_index_and_white_space(source: object, index:
         ("one text", {}, "single value, of type str"),
         (5, {}, "single value, of type int"),
         (None, {}, "single value, of type NoneType"),
-        ({"a": {"text": ["b"]}}, {}, "single value, of type dict"),
+        ({"a": {"b": ["c"]}, "d": 1}, {}, "keys “a”, “d”, which is no table"),
         ({"a": ["b"], "c": ["d", "e"]}, {}, "different lengths"),
         (datasets.DatasetDict({"a": DATASET, "b": DATASET}), {}, "Choose “a”, “b” as split"),
         (datasets.Dataset.from_dict({"tokens": [["a", "b"]]}), {}, "“tokens”"),
