@@ -51,7 +51,7 @@ def measure(
     model: str = "minilm",
     corpus: Any = "python-docs",
     *,
-    vectors: str | Path | None = None,
+    vectors: Any = None,
     ray: str | None = None,
     store: Store = None,
     progress: Shows = silent,
@@ -62,7 +62,8 @@ def measure(
 
     corpus: a name, or sentences: a list, a pandas Series or DataFrame, or a datasets Dataset.
     sample_size: 5,000 by default of a name, and all of sentences.
-    vectors: own ones, in the place of model and corpus: a .parquet or .npz of `text` and `vector`.
+    vectors: own ones, in the place of model and corpus: a .parquet or .npz of `text` and `vector`,
+    or what pandas and datasets have.
     ray: the address of a Ray cluster that measures, or “local” for one on this machine.
     store: the folder of what was measured before; by default `default_store()`.
     progress: called with what is done, of how much, and of what.
@@ -77,10 +78,9 @@ def measure(
     if vectors is not None:
         if ray is not None:
             raise SettingError("Own vectors are not measured on Ray.", "Leave ray out.")
-        path = Path(vectors).expanduser()
         refuse("measure", experiment, has_own_vectors=True)
-        fit = measuring.norms_of_own(path, experiment, workspace.results)
-        return norm_words.result_of_own(fit, experiment, path)
+        fit = measuring.norms_of_own(vectors, experiment, workspace.results)
+        return norm_words.result_of_own(fit, experiment, vectors)
     refuse("measure", experiment)
     in_words = shows.worded(lambda fit: norm_words.result(fit, experiment))
     fit = measuring.norms(experiment, workspace, in_words, texts, ray)
@@ -126,9 +126,10 @@ def search_test(
     *,
     task: str = "",
     titles: str = "",
-    searches: str | Path | None = None,
-    vectors: str | Path | None = None,
-    query_vectors: str | Path | None = None,
+    searches: Any = None,
+    queries: Any = None,
+    vectors: Any = None,
+    query_vectors: Any = None,
     similarity: Similarity = "cosine",
     max_exposure: float | None = None,
     length_power: float | None = None,
@@ -141,9 +142,11 @@ def search_test(
 
     corpus: a name, or texts: a list, a pandas Series or DataFrame, or a datasets Dataset.
     task: “titles”, “halves” or “cloze”; by default what suits the corpus. titles: the column that
-    searches. searches: a file of `query` and `ids`, separated by spaces, or of `query` and `text`.
-    vectors, query_vectors: own ones, in the place of model and corpus, as .parquet or .npz: `text`,
-    `vector` and maybe `id`; `query`, `vector` and `ids` (without `id`, numbers of rows from 0).
+    searches. searches: judgements of people, in a file, or as what pandas and datasets have:
+    `query` and `ids`, or `query` and `text`, and maybe `score`; TREC's qrels, or a folder of BEIR's
+    layout. queries: a table of `id` and `text`, where searches have ids of queries.
+    vectors, query_vectors: own ones, in the place of model and corpus: `text`, `vector` and maybe
+    `id`; `query`, `vector`, `ids` and maybe `score` (without `id`, numbers of rows from 0).
     similarity: “cosine”, or “dot”. max_exposure: a limit; `details["exceeded"]` has the fifths
     that are surely beyond. length_power: of tokens, by which scores are multiplied as another fix.
     sample_size: texts, at most. The other settings are those of `measure`.
@@ -152,14 +155,16 @@ def search_test(
     with a row for each search. Raises ClsvizError, also where there are under 30 searches.
     """
     experiment, texts = _experiment(model, corpus, settings, "search-test")
-    files = {"searches": searches, "vectors": vectors, "query_vectors": query_vectors}
     search = SearchSettings(
         task=task,
         titles=titles,
+        searches=searches,
+        queries=queries,
+        vectors=vectors,
+        query_vectors=query_vectors,
         similarity=similarity,
         max_exposure=max_exposure,
         length_power=length_power,
-        **{key: Path(name).expanduser() for key, name in files.items() if name is not None},
     )
     refuse("search-test", experiment, search)
     if search.vectors is not None:
@@ -175,7 +180,8 @@ def chunk_test(
     corpus: Any = "python-api",
     *,
     titles: str = "",
-    searches: str | Path | None = None,
+    searches: Any = None,
+    queries: Any = None,
     similarity: Similarity = "cosine",
     chunk_tokens: int | None = None,
     max_lost: float | None = None,
@@ -187,7 +193,7 @@ def chunk_test(
     """Test how long a chunk of a text may be for its sentences to find it.
 
     corpus: texts with an order: a text file is one, and each row of a table, or of a list, is one.
-    titles, searches: as of `search_test`: searches with right texts, which their best chunk finds.
+    titles, searches, queries: as of `search_test`; their right texts are found by the best chunk.
     similarity: “cosine”, or “dot”. chunk_tokens, max_lost: tokens of the chunks of your
     pipeline, and the share of their sentences that may be lost; `details["exceeded"]` names them if
     they surely lose more. sample_size: sentences, by default 2,400. The other settings are those of
@@ -198,8 +204,7 @@ def chunk_test(
     100 sentences can search.
     """
     experiment, texts = _experiment(model, corpus, settings, "chunk-test")
-    judged = None if searches is None else Path(searches).expanduser()
-    cut = ChunkTestSettings(titles, judged, similarity, chunk_tokens, max_lost)
+    cut = ChunkTestSettings(titles, searches, queries, similarity, chunk_tokens, max_lost)
     refuse("chunk-test", experiment, cut)
     inputs = Workspace.of(store, runner), _progress(progress), texts
     return chunk_words.result(chunking.chunk_test(experiment, cut, *inputs), experiment, cut)

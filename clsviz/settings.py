@@ -136,8 +136,8 @@ _ROWS: Final = (
             SAMPLES, ends=(0, 999), word=("last", None)),
     Setting("pooling", "cls", "Vector", "[CLS], the mean over all tokens, or the pooler’s output.",
             SAMPLES, get_args(Pooling)),
-    Setting("unit", "tokens", "Length in", "The cutoff is always in tokens.", (*SAMPLES, OWN),
-            get_args(Unit)),
+    Setting("unit", "tokens", "Length in", "The cutoff is always in tokens.",
+            (*SAMPLES, "search-test", OWN), get_args(Unit)),
     Setting("search_corpus", "python-api", "Texts to search",
             f"{_CORPUS} Titles search for their texts, else halves of texts for the other half.",
             SEARCHING, of_search="corpus"),
@@ -171,8 +171,11 @@ _ROWS: Final = (
     Setting("split", "", "Split", _PART, EVERY, corpus="corpus", is_more=True),
     Setting("task", "", "", "What searches; by default what suits the corpus.", SEARCHES[:1],
             ("titles", "halves", "cloze")),
-    Setting("searches", None, "", "A file of query and ids, or of query and text.", SEARCHES,
-            kind=Path),
+    Setting("searches", None, "",
+            "A file of query and ids, or of query and text, maybe with score; or of qrels.",
+            SEARCHES, kind=Path),
+    Setting("queries", None, "", "A file of id and text, where the searches have ids of queries.",
+            SEARCHES, kind=Path),
     Setting("vectors", None, "", "A file of own vectors, instead of model and corpus.",
             ("measure", "search-test"), kind=Path),
     Setting("query_vectors", None, "",
@@ -282,21 +285,24 @@ class Settings(TypedDict, total=False):
 class SearchSettings:
     """The settings of a search test besides those of the experiment.
 
+    searches, queries, vectors, query_vectors: files, or what is in memory.
     max_exposure: exposures surely beyond it, or below 1 / it, exceed it.
     Raises SettingError where a value cannot be used.
     """
 
     task: str = ""
     titles: str = ""
-    searches: Path | None = None
-    vectors: Path | None = None
-    query_vectors: Path | None = None
+    searches: Any = None
+    queries: Any = None
+    vectors: Any = None
+    query_vectors: Any = None
     similarity: Similarity = DEFAULTS["similarity"]
     max_exposure: float | None = None
     length_power: float | None = None
 
     def __post_init__(self) -> None:
         _check_values(self)
+        _check_queries(self)
         _check_pair(self, ("vectors", "query_vectors"), ": of the texts, and of the queries")
         if self.vectors is not None and (self.task or self.titles or self.searches is not None):
             reason = "Own vectors name the right texts by their ids."
@@ -307,18 +313,20 @@ class SearchSettings:
 class ChunkTestSettings:
     """The settings of a chunk test besides those of the experiment.
 
-    titles, searches: judged searches for whole texts.
+    titles, searches, queries: judged searches for whole texts.
     Raises SettingError where a value cannot be used.
     """
 
     titles: str = ""
-    searches: Path | None = None
+    searches: Any = None
+    queries: Any = None
     similarity: Similarity = DEFAULTS["similarity"]
     chunk_tokens: int | None = None
     max_lost: float | None = None
 
     def __post_init__(self) -> None:
         _check_values(self)
+        _check_queries(self)
         _check_pair(self, ("chunk_tokens", "max_lost"))
 
 
@@ -396,6 +404,12 @@ def _check_values(settings: SearchSettings | ChunkTestSettings) -> None:
             raise SettingError(
                 f"{row.name} is {value:g}.", f"Choose a number from {low} to {high}."
             )
+
+
+def _check_queries(settings: SearchSettings | ChunkTestSettings) -> None:
+    """Raise SettingError where there are queries, and nothing that has ids of them."""
+    if settings.queries is not None and settings.searches is None:
+        raise SettingError("There are queries, and no searches.", "Give both.")
 
 
 def _check_pair(

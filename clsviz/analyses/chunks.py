@@ -12,7 +12,7 @@ from clsviz.errors import Undefined
 from clsviz.jobs.measure import Workspace, last_vectors
 from clsviz.progress import Progress
 from clsviz.settings import ChunkTestSettings, Experiment, Similarity
-from clsviz.sources import chunks, models, searches, sentences
+from clsviz.sources import chunks, judgements, models, searches, sentences
 from clsviz.sources.chunks import Chunks
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import Prepared, Sample
@@ -189,7 +189,9 @@ def chunk_test(
         cut = chunks.find(experiment, workspace.root, texts, progress)
         if titles or settings.searches is not None:
             view = searches.bounded(replace(experiment, sample_size="all"))
-            choice: dict[str, Any] = {"titles": titles, "judged": settings.searches, "texts": texts}
+            choice: dict[str, Any] = {"titles": titles, "texts": texts}
+            if settings.searches is not None:
+                choice["judged"] = judgements.read(settings.searches, settings.queries, progress)
             judged = searches.find(view, workspace.root, **choice, progress=progress)
     inputs = ChunkInputs(weights, cut, judged)
     measured = contained(inputs, experiment, settings.similarity, workspace, progress)

@@ -87,7 +87,7 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
             "corpus_fingerprint": cut.texts.fingerprint,
             "seconds": round(measured.seconds, 3),
         },
-        command=provenance.command("chunk-test", experiment, asdict(settings)),
+        command=provenance.command("chunk-test", experiment, provenance.values(settings)),
         weights=weights,
         corpus=cut.texts,
         n_drawn=len(cut.owners[0]),

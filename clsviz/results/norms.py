@@ -67,12 +67,13 @@ def result(fit: NormFit, experiment: Experiment) -> Result:
     )
 
 
-def result_of_own(fit: NormFit, experiment: Experiment, path: Path) -> Result:
-    """The answer for own vectors in a file."""
-    name = path.name
+def result_of_own(fit: NormFit, experiment: Experiment, source: Any) -> Result:
+    """The answer for own vectors, in a file or in memory."""
+    name, is_file = fit.measured.weights.name, isinstance(source, str | Path)
     view = replace(experiment, unit="words") if experiment.unit == "tokens" else experiment
     answer = result(fit, view)
     is_constant = isinstance(fit.problem, Constant)
+    vectors = str(source) if is_file else "memory"
     return replace(
         answer,
         advice=UNNORMALISED if is_constant else answer.advice,
@@ -84,7 +85,7 @@ def result_of_own(fit: NormFit, experiment: Experiment, path: Path) -> Result:
         },
         caveats=(*[IN_WORDS] * (view.unit == "words"), *_caveats(fit, view, "words")),
         about={**answer.about, "model": name, "corpus": name},
-        command=provenance.command("measure", experiment, {"vectors": str(path)}),
+        command=provenance.command("measure", experiment, {"vectors": vectors}),
         weights=None,
     )
 
@@ -175,6 +176,7 @@ def _caveats(fit: NormFit, experiment: Experiment, unit: str = "tokens") -> tupl
         f" {counted(n_both)} measured both ways.": n_both,
     }
     return (
+        *fit.caveats,
         *left_out(experiment, measured.sample, n_long, n_truncated, unit=unit),
         *(caveat for caveat, holds in cases.items() if holds),
         *measured.sample.corpus.reading.caveats,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -41,8 +42,10 @@ def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSetting
     verdict = verdict_of(numbers)
     excess = _excess(numbers.own.quintiles, search.max_exposure)
     settings = {**asdict(experiment), **provenance.values(search)}
-    if search.vectors is not None:
-        settings |= dict.fromkeys(("model", "corpus"), search.vectors.name)
+    unit = experiment.unit if model or experiment.unit != "tokens" else "words"
+    if not model:
+        name = Path(settings["vectors"]).name
+        settings |= dict.fromkeys(("model", "corpus"), name)
     key = key_of(searches, numbers.fingerprint, experiment, search.length_power)
     return Result(
         kind="search",
@@ -51,8 +54,8 @@ def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSetting
         advice=advice_of(numbers, verdict),
         facts=_facts(numbers),
         details={**_details(numbers), **excess},
-        picture=_picture(numbers) | {"unit": "tokens" if model else "words"},
-        caveats=(*_caveats(numbers, excess, search), *origin(key)),
+        picture=_picture(numbers) | {"unit": unit},
+        caveats=(*_caveats(numbers, excess, search, unit), *origin(key)),
         table=_table(numbers),
         about={
             **settings,
@@ -60,7 +63,7 @@ def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSetting
             "corpus_fingerprint": searches.fingerprint,
             "seconds": round(numbers.rankings.seconds, 3),
         },
-        command=provenance.command("search-test", experiment, asdict(search)),
+        command=provenance.command("search-test", experiment, provenance.values(search)),
         weights=model,
         corpus=searches.texts,
         n_drawn=searches.texts.table.num_rows,
@@ -303,16 +306,16 @@ def _excess(quintiles: "pd.DataFrame", most: float | None) -> dict[str, list[str
 
 
 def _caveats(
-    numbers: SearchNumbers, excess: Mapping[str, list[str]], search: SearchSettings
+    numbers: SearchNumbers, excess: Mapping[str, list[str]], search: SearchSettings, unit: str
 ) -> tuple[str, ...]:
-    """Everything left out or doubtful, a sentence each."""
+    """Everything left out or doubtful, a sentence each. unit: of lengths."""
     truncated = float(numbers.rankings.truncated.mean())
     most = search.max_exposure or 1.0
     limits, few = f"{rounded(1 / most)} to {most:g}", "Too few texts or searches to tell"
     beyond, undecided = (", ".join(excess.get(key, [])) for key in ("exceeded", "undecided"))
     cases = {
         f"The model reads only the beginning of {percent(truncated)} of the texts.": truncated,
-        IN_WORDS: search.vectors,
+        IN_WORDS: unit == "words",
         **pipeline_caveats(numbers.model, search.similarity),
         f"Exposure is outside {limits} for fifths: {beyond}.": beyond,
         f"{few} if exposure is within {limits} for fifths: {undecided}.": undecided,
