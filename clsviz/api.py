@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack
@@ -13,7 +14,7 @@ from clsviz.analyses import probes as probing
 from clsviz.analyses import search as searching
 from clsviz.analyses import typed as tracing
 from clsviz.analyses.typed import EXAMPLE, Trace
-from clsviz.errors import ClsvizError, CorpusError, SettingError
+from clsviz.errors import ClsvizError, CorpusError, SettingError, quote
 from clsviz.jobs.measure import Workspace, draw, find_model
 from clsviz.jobs.worker import IN_PROCESS, Runner
 from clsviz.progress import Calls, Progress, silent
@@ -29,6 +30,8 @@ from clsviz.results import search as search_words
 from clsviz.results.result import Result
 from clsviz.settings import (
     DEFAULTS,
+    OF_EXPERIMENT,
+    SETTINGS,
     ChunkTestSettings,
     Experiment,
     Pooling,
@@ -37,6 +40,7 @@ from clsviz.settings import (
     Similarity,
     heeded,
     refuse,
+    settings_of,
 )
 
 Store: TypeAlias = str | Path | Workspace | None
@@ -352,6 +356,13 @@ def _experiment(
     if corpus is None:
         raise CorpusError("The corpus is None.", "Give its name, or a list of sentences.")
     is_name = isinstance(corpus, str | Path)
+    for name in set(settings) - {*OF_EXPERIMENT}:
+        likeliest = get_close_matches(
+            name, [*SETTINGS, "store", "progress", "runner", "text"], 1, 0.5
+        )
+        names = likeliest or [row.keyword(question) for row in settings_of(question).values()]
+        remedy = f"Did you mean {', '.join(names)}?"
+        raise SettingError(f"There is no keyword {quote(name)}.", remedy)
     chosen: dict[str, Any] = {**COMMANDS[question].defaults, **settings}
     if chosen.get("sample_size") is None:
         chosen["sample_size"] = DEFAULTS["sample_size"] if is_name else "all"

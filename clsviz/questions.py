@@ -14,7 +14,7 @@ SEARCHED: Final = {"corpus": DEFAULTS["search_corpus"], "pooling": DEFAULTS["sea
 
 SEARCH: Final = (
     *("model", "seed", "search_corpus", "search_pooling", "similarity"),
-    *("search_titles", "search_column", "search_encoding"),
+    *("search_titles", "search_column", "search_encoding", "search_language"),
 )
 
 NORM: Final = tuple(name for name in OF_EXPERIMENT if name != "probe_size")

@@ -110,6 +110,7 @@ class Setting(NamedTuple):
 _CORPUS = "python-docs, python-api, any dataset of the Hugging Face Hub, or a file."
 _COLUMN = "Of a table; empty takes the likeliest."
 _ENCODING = "Of a file, such as cp1254; empty takes the likeliest."
+_LANGUAGE = "By whose rules texts are cut into sentences, such as de; empty takes the likeliest."
 _PART = "Of a dataset of the Hub; empty takes its default."
 
 # fmt: off
@@ -155,6 +156,8 @@ _ROWS: Final = (
             of_search="column", corpus="search_corpus", is_more=True),
     Setting("search_encoding", "", "Encoding", _ENCODING, SEARCHES,
             of_search="encoding", corpus="search_corpus", is_more=True),
+    Setting("search_language", "", "Language", _LANGUAGE, SEARCHES,
+            of_search="language", corpus="search_corpus", is_more=True),
     Setting("precision", "exact", "Precision",
             "Exact is float32; fast is bfloat16, whose error is reported.", SAMPLES,
             get_args(Precision), is_more=True),
@@ -167,6 +170,7 @@ _ROWS: Final = (
             ends=(2, 20_000), is_more=True),
     Setting("column", "", "Column", _COLUMN, SAMPLES, corpus="corpus", is_more=True),
     Setting("encoding", "", "Encoding", _ENCODING, SAMPLES, corpus="corpus", is_more=True),
+    Setting("language", "", "Language", _LANGUAGE, SAMPLES, corpus="corpus", is_more=True),
     Setting("configuration", "", "Configuration", _PART, EVERY, corpus="corpus", is_more=True),
     Setting("split", "", "Split", _PART, EVERY, corpus="corpus", is_more=True),
     Setting("task", "", "", "What searches; by default what suits the corpus.", SEARCHES[:1],
@@ -225,6 +229,7 @@ class Experiment:
     split: str = DEFAULTS["split"]
     column: str = DEFAULTS["column"]
     encoding: str = DEFAULTS["encoding"]
+    language: str = DEFAULTS["language"]
     segmentation: Segmentation = DEFAULTS["segmentation"]
     sample_size: int | Literal["all"] = DEFAULTS["sample_size"]
     seed: int = DEFAULTS["seed"]
@@ -270,6 +275,7 @@ class Settings(TypedDict, total=False):
     split: str
     column: str
     encoding: str
+    language: str
     segmentation: Segmentation
     sample_size: int | Literal["all"] | None
     seed: int

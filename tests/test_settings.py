@@ -71,6 +71,7 @@ def test_an_empty_value_in_a_link_is_the_default() -> None:
 
 OTHERS = {
     **dict.fromkeys(("model", "corpus", "configuration", "split", "column", "encoding"), "minilm"),
+    "language": "de",
     "segmentation": "sentences",
     "sample_size": 300,
     "seed": 7,

@@ -323,7 +323,8 @@ def contain(cut: Chunks, sizes: Sequence[Index]) -> Containment:
 def _chunks_of(searches: Searches, size: int | None) -> tuple[Sample, NDArray[np.intp]]:
     """The chunks of all texts, None for whole texts, and the text of each, in order."""
     texts = searches.texts.table["sentence"].to_pylist()
-    cut = [sentences.cut(text) if size else [text] for text in texts]
+    language = searches.texts.reading.language
+    cut = [sentences.cut(text, language) if size else [text] for text in texts]
     step = size or 1
     parts = [[" ".join(some[at : at + step]) for at in range(0, len(some), step)] for some in cut]
     owners = np.repeat(np.arange(len(texts)), list(map(len, parts)))

@@ -98,9 +98,9 @@ def read(source: Any, text: str = "text") -> OwnVectors:
         blocks = _blocks(columns.get("vector", ()), name)
     for needed in (text, "vector"):
         if needed not in columns:
-            has = " and ".join(map(quote, columns)) or "nothing"
+            has = " and ".join(map(quote, filter(None, columns))) or "no names"
             reason = f"{name} has no column {quote(needed)}; it has {has}."
-            raise CorpusError(reason, f"Name its columns {text} and vector.")
+            raise CorpusError(reason, f"Give columns {text} and vector.")
     del columns["vector"]
     texts = list(map(judgements.text_of, columns[text]))
     vectors, norms, is_bytes = _joined(blocks, len(texts), name)

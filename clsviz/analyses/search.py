@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from clsviz.analyses import own_vectors
 from clsviz.analyses.own_vectors import Indexed
 from clsviz.analyses.select import lengths
-from clsviz.errors import Undefined
+from clsviz.errors import SettingError, Undefined, quote
 from clsviz.jobs.measure import Workspace, last_vectors
 from clsviz.progress import Progress
 from clsviz.settings import Experiment, SearchSettings, Similarity
@@ -97,6 +97,9 @@ def search(
             choice["judged"] = judgements.read(settings.searches, settings.queries, progress)
         weights = models.find(experiment.model, experiment.seed, progress)
         made = searches.find(experiment, workspace.root, **choice, texts=texts, progress=progress)
+    if experiment.language and made.task in ("titles", "judged"):
+        reason = f"language is {quote(experiment.language)}, and whole texts are searched."
+        raise SettingError(reason, "Leave language out.")
     rankings = ranked(made, weights, experiment, settings.length_power, workspace, progress)
     with progress.at("analysis"):
         return evaluate(made, rankings, experiment, settings, weights)

@@ -13,6 +13,8 @@ from clsviz.numbers import counted, lowered, number, percent, rounded
 from clsviz.results import provenance
 from clsviz.results.result import POOLINGS, Fact, Result, first, left_out, origin, remedy_of
 from clsviz.settings import Experiment
+from clsviz.sources.models import MOST_TEXTS, unknown_tokens
+from clsviz.sources.sentences import letters_count
 from clsviz.statistics import lengths as by_length
 from clsviz.statistics.curve import Curve
 from clsviz.statistics.lengths import Spread
@@ -176,7 +178,9 @@ def _caveats(fit: NormFit, experiment: Experiment, unit: str = "tokens") -> tupl
         f" {counted(n_both)} measured both ways.": n_both,
     }
     return (
+        *unknown_tokens(measured.weights, measured.sample.sentences(0, MOST_TEXTS)),
         *fit.caveats,
+        *letters_count(fit.table["sentence"], experiment.unit),
         *left_out(experiment, measured.sample, n_long, n_truncated, unit=unit),
         *(caveat for caveat, holds in cases.items() if holds),
         *measured.sample.corpus.reading.caveats,

@@ -103,6 +103,7 @@ def method(weights: Weights | None, corpus: Corpus | None, sample: str) -> dict[
         "Revision of the corpus": reading.revision,
         "Column": reading.column,
         "Encoding": reading.encoding,
+        "Language": reading.language,
         "Cut into": reading.segmentation,
         "Texts": f"{reading.n_texts:,}" if reading.n_texts else "",
         "Fingerprint of the corpus": corpus.fingerprint[:16],

@@ -14,7 +14,8 @@ from clsviz.results import provenance
 from clsviz.results.norms import IN_WORDS
 from clsviz.results.result import Fact, Result, origin
 from clsviz.settings import Experiment, SearchSettings
-from clsviz.sources.models import Weights
+from clsviz.sources.models import Weights, unknown_tokens
+from clsviz.sources.sentences import letters_count
 from clsviz.statistics.exposure import FAIR, QUINTILES, SIGNIFICANT, Ranking
 from clsviz.statistics.fixes import FORMULAS
 
@@ -309,18 +310,26 @@ def _caveats(
     numbers: SearchNumbers, excess: Mapping[str, list[str]], search: SearchSettings, unit: str
 ) -> tuple[str, ...]:
     """Everything left out or doubtful, a sentence each. unit: of lengths."""
+    texts = numbers.searches.texts.table["sentence"].to_pylist()
     truncated = float(numbers.rankings.truncated.mean())
     most = search.max_exposure or 1.0
     limits, few = f"{rounded(1 / most)} to {most:g}", "Too few texts or searches to tell"
     beyond, undecided = (", ".join(excess.get(key, [])) for key in ("exceeded", "undecided"))
     cases = {
         f"The model reads only the beginning of {percent(truncated)} of the texts.": truncated,
-        IN_WORDS: unit == "words",
+        IN_WORDS: unit == "words" and not numbers.model,
         **pipeline_caveats(numbers.model, search.similarity),
         f"Exposure is outside {limits} for fifths: {beyond}.": beyond,
         f"{few} if exposure is within {limits} for fifths: {undecided}.": undecided,
     }
-    return (*numbers.searches.caveats, *(text for text, holds in cases.items() if holds))
+    unknown = unknown_tokens(numbers.model, texts) if numbers.model else ()
+    letters = letters_count(texts, unit)
+    return (
+        *unknown,
+        *letters,
+        *numbers.searches.caveats,
+        *(text for text, holds in cases.items() if holds),
+    )
 
 
 def pipeline_caveats(model: Weights | None, similarity: str) -> dict[str, object]:

@@ -13,7 +13,7 @@ from clsviz.errors import Undefined, quote
 from clsviz.progress import Progress, silent
 from clsviz.settings import Experiment
 from clsviz.sources import copies, searches, sentences
-from clsviz.sources.corpora import Corpus
+from clsviz.sources.corpora import Corpus, caveats_on
 from clsviz.sources.judgements import IDS
 from clsviz.sources.near_duplicates import near_duplicates
 from clsviz.sources.sampling import Sample
@@ -97,14 +97,15 @@ def find(
     is_one_text = bool(corpus.reading.encoding) and not corpus.reading.column
     documents: list[list[str]] = []
     for start in range(0, len(rows), STEP):
-        documents += map(sentences.cut, rows[start : start + STEP])
+        some = rows[start : start + STEP]
+        documents += [sentences.cut(text, corpus.reading.language) for text in some]
         progress(len(documents), len(rows), "texts")  # ends the job that nobody wants any more
     if is_one_text:
         documents = [list(chain.from_iterable(documents))]
     if max(map(len, documents)) == 1:
         reason = f"Each text of {quote(corpus.label)} is one sentence: nothing can be cut."
         raise Undefined(reason, LONGER)
-    caveats = list(corpus.reading.caveats)
+    caveats = [*corpus.reading.caveats, *caveats_on(corpus.reading.language, experiment)]
     if is_one_text and corpus.reading.segmentation == "lines":
         caveats.append("The lines are taken as one text, in their order.")
     n_all = sum(map(len, documents))

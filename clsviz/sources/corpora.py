@@ -17,7 +17,16 @@ import pyarrow.parquet as pq
 from clsviz.errors import CorpusError, SettingError, quote
 from clsviz.progress import Progress, silent
 from clsviz.settings import Experiment
-from clsviz.sources import copies, hub, json_shapes, sentences, tables, text_files, uploads
+from clsviz.sources import (
+    copies,
+    hub,
+    json_shapes,
+    languages,
+    sentences,
+    tables,
+    text_files,
+    uploads,
+)
 from clsviz.sources.csv_records import simple
 
 if TYPE_CHECKING:
@@ -56,6 +65,7 @@ class Reading:
     column: the one that was taken; "" where there is none. encoding: of a file of text.
     segmentation: sentences, lines or paragraphs. n_texts: before they were cut. columns: others
     that hold text. caveats: sentences on what was left out or is doubtful. revision: of the Hub.
+    language: by whose rules sentences are cut, or `languages.SEVERAL`.
     """
 
     column: str = ""
@@ -65,6 +75,7 @@ class Reading:
     columns: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     revision: str = ""
+    language: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +125,8 @@ def open_corpus(
 
         return hub_datasets.draw(experiment, root, progress)
     if name in SHIPPED:
-        _refuse(experiment, "configuration", "split", "column", "encoding", "segmentation")
+        parts = ("configuration", "split", "column", "encoding", "language", "segmentation")
+        _refuse(experiment, *parts)
         return _shipped(name)
     _refuse(experiment, "configuration", "split")
     return _open_file(path_of(name, root), experiment, root, progress, names)
@@ -153,7 +165,8 @@ def _refuse(experiment: Experiment, *settings: str) -> None:
 def _shipped(name: str) -> Corpus:
     with as_file(files("clsviz.sources") / "data" / f"{name}.parquet") as path:
         table = pq.ParquetFile(path).read()
-    reading = Reading(segmentation="lines", n_texts=table.num_rows)
+    texts = {"n_texts": table.num_rows, "language": languages.ENGLISH}
+    reading = Reading(segmentation="lines", **texts)
     return Corpus(name, SHIPPED[name], copies.fingerprint(table), table, reading)
 
 
@@ -167,7 +180,8 @@ def _open_file(
     status = text_files.check_file(path)
     place = str(path.resolve()), status.st_size, status.st_mtime_ns
     column, encoding, how = experiment.column, experiment.encoding, experiment.segmentation
-    key = copies.digest(*place, column, encoding, how, *names, RECIPE, sentences.RECIPE)
+    recipe = experiment.language, RECIPE, sentences.RECIPE
+    key = copies.digest(*place, column, encoding, how, *names, *recipe)
     is_upload = experiment.corpus.startswith(uploads.PREFIX)
     folder = path.parent if is_upload else root / "corpora"  # deleted with the upload
     copy = folder / f".{key[:32]}.arrow"
@@ -179,10 +193,7 @@ def _open_file(
         reading, extras = _plan(columns, path.name, experiment, names, rows)
         schema = pa.schema([(name, pa.large_string()) for name in ("sentence", *extras)])
         doubts: Counter[str] = Counter()
-        cuts = (
-            cut(batch, reading.column, extras, reading.segmentation, doubts)
-            for batch in rows.batches(doubts, progress)
-        )
+        cuts = (cut(batch, reading, extras, doubts) for batch in rows.batches(doubts, progress))
         tidy = (cut_text.cast(schema).combine_chunks() for cut_text in cuts)
         copies.write(copy, schema, tidy, lambda: asdict(_counted(reading, doubts)))
     stored = copies.read(copy, Reading)
@@ -212,7 +223,7 @@ def from_texts(texts: Any, experiment: Experiment, names: Sequence[str] = ()) ->
     columns = {name: table[name] for name in table.column_names} | {INDEX: index}
     extras = [INDEX, *(name for name in extras if name != INDEX)]
     doubts: Counter[str] = Counter()
-    cuts = cut(pa.table(columns), reading.column, extras, reading.segmentation, doubts)
+    cuts = cut(pa.table(columns), reading, extras, doubts)
     if not cuts.num_rows:
         raise CorpusError("The texts are all empty.", "Give some with words in them.")
     digest = copies.fingerprint(cuts)
@@ -327,8 +338,24 @@ def _plan(
         choice = " or ".join(map(quote, others[:3]))
         guess = f"The column {quote(column)} is a guess"
         caveats.append(f"{guess}: set column to {choice} for other texts.")
-    encoding = text.encoding if text else ""
-    return Reading(column, encoding, how, 0, others, tuple(caveats)), extras
+    encoding, language = text.encoding if text else "", experiment.language
+    languages.check(language)
+    if language and how != "sentences" and not names:
+        reason = f"language is {quote(language)}, and the texts are not cut into sentences."
+        raise SettingError(reason, "Leave language out, or set segmentation to sentences.")
+    language = language or languages.of_texts(columns[column].sample)
+    if how == "sentences":
+        caveats += caveats_on(language, experiment)
+    return Reading(column, encoding, how, 0, others, tuple(caveats), "", language), extras
+
+
+def caveats_on(language: str, experiment: Experiment) -> list[str]:
+    """A caveat where the rules by which sentences are cut are a guess, and not the English ones."""
+    if experiment.language or language == languages.ENGLISH:
+        return []
+    if language == languages.SEVERAL:
+        return ["The texts are of several languages: each is cut by the rules of the likeliest."]
+    return [f"Sentences are cut by the rules of the language {language}, a guess: set another."]
 
 
 def _counted(reading: Reading, doubts: Mapping[str, int]) -> Reading:
@@ -337,22 +364,21 @@ def _counted(reading: Reading, doubts: Mapping[str, int]) -> Reading:
     return replace(reading, n_texts=doubts["texts"], caveats=caveats)
 
 
-def cut(
-    batch: pa.Table, column: str, extras: Sequence[str], segmentation: str, doubts: Counter[str]
-) -> pa.Table:
-    """The sentences in a column of some rows, and extra columns, null where they are missing.
+def cut(batch: pa.Table, reading: Reading, extras: Sequence[str], doubts: Counter[str]) -> pa.Table:
+    """The sentences of some rows, and extra columns, null where they are missing.
 
-    doubts: gets the number of texts, and of what is left out.
+    reading: its column, segmentation and language count. doubts: gets the number of texts, and of
+    what is left out.
     """
     missing = pa.nulls(batch.num_rows, pa.large_string())
-    names = [column, *extras]
+    names = [reading.column, *extras]
     columns = [batch[name] if name in batch.column_names else missing for name in names]
     is_filled = pc.invert(tables.is_blank(columns[0]))
     texts, *others = (values.filter(is_filled) for values in columns)
     doubts["blank"] += batch.num_rows - len(texts)
     doubts["texts"] += len(texts)
-    if segmentation == "sentences":
-        cuts = [sentences.cut(text) for text in texts.to_pylist()]
+    if reading.segmentation == "sentences":
+        cuts = [sentences.cut(text, reading.language) for text in texts.to_pylist()]
         lettered = [[one for one in some if any(map(str.isalpha, one))] for some in cuts]
         doubts["letterless"] += sum(map(len, cuts)) - sum(map(len, lettered))
         cuts = pa.array(lettered, pa.large_list(pa.large_string()))

@@ -62,6 +62,12 @@ UNSAFE: Final = ("*.bin", "*.pt", "*.pth", "*.h5", "*.ckpt", "*.msgpack")
 DAMAGE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """Raised where a file of settings is not what it should be."""
 
+UNREAD: Final = 0.03
+"""Share of unknown tokens, or of texts that have no others, from which on a caveat says it."""
+
+MOST_TEXTS, MOST_CHARACTERS = 500, 1000
+"""Of texts that show if a tokenizer knows them."""
+
 DECODER: Final = re.compile(r".*For(CausalLM|ConditionalGeneration)|GPT2LMHeadModel")
 
 
@@ -295,6 +301,37 @@ def damaged(model: str, file: str) -> ModelError:
     """The error for a file that is missing or cannot be read."""
     reason = f"{quote(model)} has no readable {file}."
     return ModelError(reason, "Delete its files, and download them again.")
+
+
+def unknown_tokens(weights: Weights, texts: Sequence[str]) -> list[str]:
+    """A sentence on tokens of some texts that a tokenizer does not know, if they are many.
+
+    Tokenizers of bytes know all.
+    """
+    path = weights.folder / TOKENIZER
+    beginnings = tuple(text[:MOST_CHARACTERS] for text in texts[:MOST_TEXTS])
+    share, of_texts = _unknown_shares(path, beginnings) if path.is_file() else (0.0, 0.0)
+    whole = f", and all of {of_texts:.0%} of the texts" * (of_texts >= UNREAD)
+    sentence = f"{share:.0%} of the tokens{whole} are unknown to {weights.label}"
+    return [f"{sentence}: its vectors hide these words."] * (max(share, of_texts) >= UNREAD)
+
+
+@functools.lru_cache(20)
+def _unknown_shares(path: Path, texts: tuple[str, ...]) -> tuple[float, float]:
+    """Shares of unknown tokens, and of texts that have no others."""
+    import tokenizers
+
+    tokenizer = tokenizers.Tokenizer.from_file(str(path))
+    tokenizer.no_truncation()
+    model = json.loads(path.read_bytes())["model"]
+    unknown = model.get("unk_token")
+    number = tokenizer.token_to_id(unknown) if unknown else model.get("unk_id")
+    rows = [row.ids for row in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+    counts = [(row.count(number), len(row)) for row in rows if row]
+    if not counts:
+        return 0.0, 0.0
+    n_unknown, n_tokens = map(sum, zip(*counts, strict=True))
+    return n_unknown / n_tokens, sum(n == length for n, length in counts) / len(counts)
 
 
 def fingerprint(paths: Iterable[Path]) -> str:

@@ -113,15 +113,17 @@ def find(
     contents = corpus.table["sentence"].to_pylist()
     counts: dict[str, int] = {}
     kind: Task = "halves"
+    language = corpus.reading.language
     is_cloze = task == "cloze" or (not task and corpus.reading.segmentation == "paragraphs")
     if has_titles or (titles and not task):
         kind, pairs = "titles", _titled(corpus, titles, contents)
         n_empty = len(contents) - len(pairs)
         counts = {f"Rows without a title, which are left out: {n_empty:,}.": n_empty}
     else:
-        pairs = [] if is_cloze else _halves(contents)
+        pairs = [] if is_cloze else _halves(contents, language)
         if is_cloze or (not task and not corpus.reading.column and len(pairs) < FEWEST):
-            kind, pairs = "cloze", _windows(contents, experiment.seed)
+            kind, pairs = "cloze", _windows(contents, language, experiment.seed)
+        counts = dict.fromkeys(corpora.caveats_on(language, experiment), 1)
     texts = pa.array([text for _, text in pairs], pa.large_string())
     corpus, rows = replace(corpus, table=pa.table({"sentence": texts})), range(len(pairs))
     queries, named = [query for query, _ in pairs], [{row: 1.0} for row in rows]
@@ -163,11 +165,11 @@ def _titled(corpus: Corpus, column: str, texts: Sequence[str]) -> list[tuple[str
     return pairs
 
 
-def _halves(texts: Iterable[str]) -> list[tuple[str, str]]:
+def _halves(texts: Iterable[str], language: str) -> list[tuple[str, str]]:
     """First and second halves of the texts that have two sentences, cut nearest to the middle."""
     pairs = []
     for text in texts:
-        pieces = sentences.cut(text)
+        pieces = sentences.cut(text, language)
         if len(pieces) > 1:
             ends = list(accumulate(len(piece) + 1 for piece in pieces))
             middle = min(range(1, len(pieces)), key=lambda n: abs(ends[n - 1] - ends[-1] / 2))
@@ -175,9 +177,9 @@ def _halves(texts: Iterable[str]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _windows(texts: Iterable[str], seed: int) -> list[tuple[str, str]]:
+def _windows(texts: Iterable[str], language: str, seed: int) -> list[tuple[str, str]]:
     """Inverse cloze: sentences, and the neighbours they are taken from, in windows of any size."""
-    pieces = [piece for text in texts for piece in sentences.cut(text)]
+    pieces = [piece for text in texts for piece in sentences.cut(text, language)]
     lettered = [piece for piece in pieces if any(map(str.isalpha, piece))]
     draw = random.Random(seed)  # noqa: S311 (nothing is secret)
     pairs, start = [], 0

@@ -4,7 +4,7 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,6 +35,8 @@ HEAD_LINES: Final = 20_000
 """Lines that show if a text is wrapped."""
 
 MOST_EXAMPLES: Final = 3
+SAMPLE_TEXTS: Final = 20
+"""Of some thousand rows, which show the language."""
 
 MOST_ROW_GROUPS: Final = 20_000
 """Of a Parquet file: each takes half a millisecond."""
@@ -341,7 +343,7 @@ class Column:
 
     n_texts, n_with_letters, n_characters: texts that are not blank, and characters in all of them.
     n_with_spaces, n_repeated: texts with white space inside, and those that come up again soon.
-    longest: characters of the longest value of any kind. example: the first one.
+    longest: characters of the longest value of any kind. example: the first one. sample: texts.
     """
 
     n_texts: int = 0
@@ -351,6 +353,7 @@ class Column:
     n_repeated: int = 0
     longest: int = 0
     example: str = ""
+    sample: list[str] = field(default_factory=list)
 
     @property
     def mean_length(self) -> float:
@@ -374,6 +377,7 @@ def survey(batches: Iterable[pa.Table]) -> dict[str, Column]:
             if pa.types.is_large_string(values.type):
                 texts = values.filter(pc.invert(is_blank(values)))
                 column.n_texts += len(texts)
+                column.sample += texts[:: 1 + len(texts) // SAMPLE_TEXTS].to_pylist()
                 column.n_characters += pc.sum(pc.utf8_length(texts)).as_py() or 0
                 column.n_with_letters += _n_matches(texts, r"\p{L}")
                 column.n_with_spaces += _n_matches(texts, r"\S\s+\S")

@@ -13,6 +13,7 @@ import transformers
 
 from clsviz.encoder.encoder import load
 from clsviz.errors import CorpusError, ModelError
+from clsviz.sources.models import unknown_tokens
 
 from .conftest import Build, weights, write_model, write_tokenizer
 
@@ -73,6 +74,15 @@ def test_a_missing_pooler_is_only_absent(bert: Path) -> None:
     reweigh(bert, lambda w: [w.pop(name) for name in list(w) if name.startswith("pooler")])
     encoder = load(weights(bert))
     assert encoder.run(["the cat"], "vectors")["pooler"].shape == (1, 0)
+
+
+def test_the_share_of_unknown_tokens_is_named(bert: Path, tmp_path: Path) -> None:
+    texts = ("the cat sees", "the zebra", "zebra zebra", "")
+    (caveat,) = unknown_tokens(weights(bert), texts)
+    assert caveat.startswith("43% of the tokens, and all of 33% of the texts are unknown to")
+    assert unknown_tokens(weights(bert), ["the cat " * 50 + "zebra"]) == []
+    write_tokenizer(other := tmp_path / "bytes", is_bytes=True)
+    assert unknown_tokens(weights(other), texts) == unknown_tokens(weights(tmp_path), texts) == []
 
 
 def test_a_tokenizer_may_drop_latin_letters(bert: Path) -> None:

@@ -36,7 +36,7 @@ def test_fingerprints_do_not_depend_on_pieces() -> None:
 
 
 def test_shipped_corpora_have_no_settings(tmp_path: Path) -> None:
-    for setting in ("configuration", "split", "column", "encoding", "segmentation"):
+    for setting in ("configuration", "split", "column", "encoding", "language"):
         with pytest.raises(SettingError, match=setting):
             corpora.open_corpus(Experiment(**{setting: "lines"}), tmp_path)
 
