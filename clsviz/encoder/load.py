@@ -20,6 +20,9 @@ MEMORY = 1.5
 LONGEST = 8192
 """Tokens that are read of a sentence where neither model nor tokenizer has a limit."""
 
+WRAPPERS = r"^(?:_orig_mod\.|module\.)+"
+"""Before names of weights, by torch.compile and DataParallel."""
+
 FILES: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 OWN_CODE: dict[str, Any] = {"attn_implementation": None}
 """A configuration may name code on the Hub, for attention too: None means transformers' own."""
@@ -104,6 +107,7 @@ def _trained(weights: Weights, config: Any) -> Any:
         use_safetensors=True,
         ignore_mismatched_sizes=True,  # counted below
         output_loading_info=True,
+        key_mapping={WRAPPERS: ""},
         **FILES,
         **OWN_CODE,
     )

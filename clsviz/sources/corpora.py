@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from clsviz import limits
 from clsviz.errors import CorpusError, SettingError, quote
 from clsviz.progress import Progress, silent
 from clsviz.settings import Experiment
@@ -96,11 +97,13 @@ class Corpus:
 def is_file(name: str) -> bool:
     """True if the name of a corpus means a file, also one that was uploaded.
 
-    The disk is not looked at: visitors must not learn what is there.
+    Others do where there is such a file, or folder. A public server does not look: visitors must
+    not learn what is there.
     """
     suffixes = tuple(f"{suffix}{packed}" for suffix in tables.SUFFIXES for packed in ("", ".gz"))
     is_path = name.startswith(("/", "./", "../", "~", "\\", uploads.PREFIX))
-    return name not in SHIPPED and (is_path or name.lower().endswith(suffixes))
+    is_file = is_path or name.lower().endswith((*suffixes, *tables.OTHER_KINDS))
+    return name not in SHIPPED and (is_file or (not limits.is_public() and os.path.exists(name)))
 
 
 def is_on_hub(name: str) -> bool:

@@ -14,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
+from clsviz import limits
 from clsviz.errors import HubError, ModelError, quote
 from clsviz.progress import Progress, silent
 from clsviz.sources import hub
@@ -47,6 +48,7 @@ TOKENIZER: Final = "tokenizer.json"
 VOCABULARIES: Final = ("vocab.txt", "vocab.json", "merges.txt", "bpe.codes", "*.model")
 """Read where there is no tokenizer.json; other programs download them beside it."""
 
+ADAPTER: Final = "adapter_config.json"
 CONFIG: Final = "config.json"
 OF_TOKENIZER: Final = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
 PIPELINE: Final = "modules.json"
@@ -127,9 +129,13 @@ def find(
 
 
 def is_folder(name: str) -> bool:
-    """True if the name of a model means a folder; others are of the Hub, whatever the disk has."""
+    """True if the name of a model means a folder: by its form, or as there is one.
+
+    A public server does not look: visitors must not learn what is there.
+    """
     base = name.removeprefix(UNTRAINED).strip()
-    return base.startswith((".", "~")) or os.path.isabs(base)
+    is_path = base.startswith((".", "~")) or os.path.isabs(base)
+    return is_path or (base not in MODELS and not limits.is_public() and os.path.isdir(base))
 
 
 def fetch(name: str, revision: str, has_weights: bool, progress: Progress, patience: float) -> Path:
@@ -232,6 +238,10 @@ def choose_files(
     names: Iterable[str], model: str, has_weights: bool
 ) -> tuple[list[str], list[str]]:
     """The files of settings and weights among those of a folder; raises ModelError."""
+    if ADAPTER in names:
+        reason = f"{quote(model)} has an adapter (LoRA), which is not read."
+        remedy = "Merge it into its model (merge_and_unload of peft), and save that."
+        raise ModelError(reason, remedy)
     if CONFIG not in names:
         reason = f"{quote(model)} holds no model: it lacks {CONFIG}."
         raise ModelError(reason, "Choose another one.")
@@ -323,6 +333,7 @@ def _unknown_shares(path: Path, texts: tuple[str, ...]) -> tuple[float, float]:
 
     tokenizer = tokenizers.Tokenizer.from_file(str(path))
     tokenizer.no_truncation()
+    tokenizer.no_padding()
     model = json.loads(path.read_bytes())["model"]
     unknown = model.get("unk_token")
     number = tokenizer.token_to_id(unknown) if unknown else model.get("unk_id")

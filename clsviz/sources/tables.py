@@ -26,8 +26,16 @@ from clsviz.sources.csv_records import (
 from clsviz.sources.json_shapes import OBJECTS
 from clsviz.sources.text_files import TextFile
 
-SUFFIXES: Final = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
+SUFFIXES: Final = (".txt", ".md", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
 """Endings of the files that are read; .gz may follow all but the last."""
+
+OTHER_KINDS: Final = {
+    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf"), "a document of a word processor"),
+    **dict.fromkeys((".html", ".htm", ".xml", ".epub"), "a page with markup"),
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "a spreadsheet"),
+    ".pdf": "a PDF",
+}
+"""Endings of files that hold texts, and are not read: what they are."""
 
 BATCH_ROWS: Final = 10_000
 BATCH_CHARACTERS: Final = 16 * 2**20
@@ -308,7 +316,7 @@ def open_table(
             raise SettingError(f"{quote(name)} has no encoding to set.", "Leave encoding out.")
         return Parquet(path, name)
     text = text_files.open_text(path, name, encoding, progress)
-    if suffix == ".txt":
+    if suffix in (".txt", ".md"):
         head = [line.rstrip("\r\n") for line in itertools.islice(text.lines(), HEAD_LINES)]
         is_joined = how == "paragraphs" or (how != "lines" and sentences.is_wrapped(head))
         return Rows(text=text, segmentation="paragraphs" if is_joined else "lines")
@@ -331,6 +339,9 @@ def open_table(
 def suffix_of(name: str) -> str:
     """The ending of a file's name, one of SUFFIXES; raises CorpusError where it is none."""
     suffix = Path(name.lower().removesuffix(".gz")).suffix
+    if kind := OTHER_KINDS.get(suffix):
+        remedy = "Save its text as .txt, or its rows as .csv."
+        raise CorpusError(f"{quote(name)} is {kind}, which is not read.", remedy)
     if suffix not in SUFFIXES or name.lower().endswith(".parquet.gz"):
         remedy = f"Convert it to one that ends in {', '.join(SUFFIXES)}, packed by gzip or not."
         raise CorpusError(f"{quote(name)} has no ending of a file of texts.", remedy)

@@ -206,6 +206,10 @@ def check_file(path: Path) -> os.stat_result:
         raise CorpusError(f"There is no file {quote(path)}.", "Name an existing one.") from None
     except (OSError, ValueError) as error:
         raise unreadable(str(path), error) from None
+    if stat.S_ISDIR(status.st_mode):
+        names = sorted(quote(one) for one in path.iterdir() if one.suffix)[:3]
+        example = f", such as {' or '.join(names)}" * bool(names)
+        raise CorpusError(f"{quote(path)} is a folder.", f"Name a file in it{example}.")
     if not stat.S_ISREG(status.st_mode):
         raise CorpusError(f"{quote(path)} is not a regular file.", "Name a file of texts.")
     return status

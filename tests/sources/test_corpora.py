@@ -88,15 +88,19 @@ def test_damaged_copies_are_made_again_and_all_have_the_time_of_their_last_use(
     assert copy.stat().st_mtime > 0
 
 
-def test_names_of_files_differ_from_datasets_without_the_disk(
+def test_files_and_folders_that_exist_are_corpora_but_to_visitors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "name").write_text("text")
     monkeypatch.chdir(tmp_path)
-    names = ["a/b.csv", "./a", "a.TXT.gz", "upload-x", "a/b", "folder/name", "x" * 400]
-    assert [corpora.is_file(name) for name in names] == [True] * 4 + [False] * 3
-    assert [corpora.is_on_hub(name) for name in names] == [False] * 4 + [True] * 3
+    names = ["a/b.csv", "./a", "a.TXT.gz", "upload-x", "a.docx", "a/b", "x" * 400]
+    some = ["folder/name", "folder"]
+    assert list(map(corpora.is_file, names + some)) == [True] * 5 + [False] * 2 + [True] * 2
+    with pytest.raises(CorpusError, match="“folder” is a folder"):
+        corpora.check("folder", tmp_path)
+    monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
+    assert list(map(corpora.is_on_hub, names + some)) == [False] * 5 + [True] * 4
 
 
 @pytest.mark.parametrize(
