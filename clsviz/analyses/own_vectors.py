@@ -2,7 +2,7 @@
 
 import hashlib
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -82,20 +82,19 @@ def read(source: Any, text: str = "text") -> OwnVectors:
     It has the columns text and `vector`, and others. Raises CorpusError where it cannot be read, or
     something in it is no vector.
     """
-    is_file = isinstance(source, str | Path)
-    path = Path(source).expanduser() if is_file else Path("your vectors")
-    name = quote(path.name)
-    if is_file:
+    path = Path(source).expanduser() if isinstance(source, str | Path) else None
+    name = quote(path.name if path else "your vectors")
+    if path:
         text_files.check_file(path)
-    if is_file and path.suffix == ".parquet":
+    if path and path.suffix == ".parquet":
         columns = dict(tables.read_parquet(path, without="vector").to_pydict())
-        blocks = _stored_blocks(path, name)
+        blocks = _stored(path)
         columns |= {"vector": blocks} if "vector" in pq.read_schema(path).names else {}
     else:
-        content = _arrays(path, name) if is_file else source
+        content = _arrays(path, name) if path else source
         is_frame = not isinstance(content, Mapping)
         columns = dict(corpora.frame_of(content) if is_frame else content)
-        blocks = _blocks(columns.get("vector", ()), name)
+        blocks = _in_memory(columns.get("vector", ()))
     for needed in (text, "vector"):
         if needed not in columns:
             has = " and ".join(map(quote, filter(None, columns))) or "no names"
@@ -113,7 +112,7 @@ def read(source: Any, text: str = "text") -> OwnVectors:
         f"Vectors of {name} are whole numbers of a byte, taken as coordinates.": is_bytes,
     }
     caveats = tuple(caveat for caveat, holds in cases.items() if holds)
-    return OwnVectors(path.name, texts, vectors, norms, columns, caveats)
+    return OwnVectors(name[1:-1], texts, vectors, norms, columns, caveats)
 
 
 def _arrays(path: Path, name: str) -> Mapping[str, Any]:
@@ -128,84 +127,62 @@ def _arrays(path: Path, name: str) -> Mapping[str, Any]:
         raise CorpusError(f"{name} cannot be read ({cause}).", "Write it again.") from None
 
 
-def _stored_blocks(path: Path, name: str) -> Iterator[NDArray[Any]]:
+def _stored(path: Path) -> Iterator[pa.Array]:
     """The column of vectors of a Parquet file, some rows at a time."""
-    n_rows = 0
-    try:
-        options: Any = {"pre_buffer": False, "buffer_size": 2**20}  # else all of it is in memory
-        with pq.ParquetFile(path, **options) as file:
-            size = path.stat().st_size // max(1, file.metadata.num_rows)
-            n_at_once = max(1, BLOCK_BYTES // max(1, size))
-            for batch in file.iter_batches(n_at_once, columns=["vector"]):
-                column = batch.column(0)
-                if not pa.types.is_nested(column.type) or pa.types.is_struct(column.type):
-                    raise _no_numbers(name)
-                widths = pc.list_value_length(column).fill_null(-1).to_numpy(zero_copy_only=False)
-                flat = column.flatten().to_numpy(zero_copy_only=False)
-                yield _checked(flat, widths, n_rows, name)
-                n_rows += len(batch)
-    except pa.ArrowException as error:
-        raise tables.damaged_parquet(path.name, error) from None
+    options: Any = {"pre_buffer": False, "buffer_size": 2**20}  # else all of it is in memory
+    with pq.ParquetFile(path, **options) as file:
+        size = path.stat().st_size // max(1, file.metadata.num_rows)
+        for batch in file.iter_batches(max(1, BLOCK_BYTES // max(1, size)), columns=["vector"]):
+            yield batch.column(0)
 
 
-def _blocks(values: Any, name: str) -> Iterator[NDArray[Any]]:
-    """Vectors in memory as an array."""
-    if isinstance(values, np.ndarray) and values.dtype != object and values.ndim == 2:
-        yield _checked(values.reshape(-1), np.full(len(values), values.shape[1]), 0, name)
-        return
-    try:
-        rows = list(map(np.asarray, values))
-    except ValueError:
-        raise _no_numbers(name) from None
-    if not rows or any(row.ndim > 1 or row.dtype.kind == "U" for row in rows):
-        raise _no_numbers(name)
-    flat = np.concatenate([row for row in rows if row.ndim] or [np.empty(0)])
-    yield _checked(flat, np.array([row.size if row.ndim else -1 for row in rows]), 0, name)
+def _in_memory(values: Any) -> Iterator[pa.Array]:
+    """Vectors in memory as lists of Arrow."""
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        yield pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), values.shape[1])
+    else:
+        yield pa.array(list(values), from_pandas=True)
 
 
-def _no_numbers(name: str) -> CorpusError:
-    return CorpusError(f"Column vector of {name} holds no lists of numbers.", SAVE)
+def _joined(blocks: Iterator[pa.Array], n: int, name: str) -> tuple[Floats32, Floats32, bool]:
+    """Lists of Arrow as one array of n vectors, their norms, and True if a byte holds each number.
 
-
-def _checked(flat: NDArray[Any], widths: NDArray[Any], n_before: int, name: str) -> NDArray[Any]:
-    """Numbers of vectors as rows; raises CorpusError where one is missing, or of another width."""
-    for row in np.flatnonzero(widths < 0)[:1] + n_before + 1:
-        raise CorpusError(f"Row {row:,} of {name} has no vector.", "Leave it out.")
-    for row in np.flatnonzero(widths != widths[:1])[:1]:
-        reason = f"Vectors of {name} are of several widths: row {n_before + row + 1:,} has "
-        reason += f"{widths[row]:,} numbers, row {n_before + 1:,} has {widths[0]:,}."
-        raise CorpusError(reason, "Give each row as many numbers.")
-    if flat.dtype.kind not in "biuf" or not flat.size:
-        raise _no_numbers(name)
-    return flat.reshape(len(widths), -1)
-
-
-def _joined(blocks: Iterable[NDArray[Any]], n: int, name: str) -> tuple[Floats32, Floats32, bool]:
-    """Blocks of n vectors as one array, their norms, and True if a byte holds each number.
-
-    Raises CorpusError where one is not finite, or they are bits in packs of eight.
+    Raises CorpusError where a vector is missing, not finite or of another width, and where they are
+    bits in packs of eight.
     """
-    vectors, norms = np.empty((0, 1), np.float32), np.empty(n, np.float32)
+    vectors, norms = np.empty((n, 0), np.float32), np.empty(n, np.float32)
+    no_numbers = CorpusError(f"Column vector of {name} holds no lists of numbers.", SAVE)
     at, low, high = 0, np.inf, -np.inf
-    for block in blocks:
-        stop, width = at + len(block), block.shape[1]
-        if not at:
-            if width > MOST_DIMENSIONS:
-                raise CorpusError(f"Vectors of {name} have {width:,} numbers.", SAVE)
-            vectors = np.empty((n, width), np.float32)
-        if width != vectors.shape[1] or stop > n:
-            reason = f"Vectors of {name} are of several widths, or more than its texts."
-            raise CorpusError(reason, "Give each text a vector of as many numbers.")
-        is_whole = block.dtype.kind in "iu"
-        low, high = min(low, block.min()), max(high, block.max() if is_whole else np.inf)
-        with np.errstate(over="ignore", invalid="ignore"):
-            vectors[at:stop] = block
-            norms[at:stop] = np.linalg.norm(vectors[at:stop], axis=1)
-        for row in np.flatnonzero(~np.isfinite(norms[at:stop]))[:1] + at + 1:
-            reason = f"The vector in row {row:,} of {name} is not finite in float32."
-            raise CorpusError(reason, "Leave it out.")
-        at = stop
-    if at < n:
+    try:
+        for block in blocks:
+            widths, flat = (
+                pc.list_value_length(block).fill_null(-1).to_numpy(False),
+                block.flatten(),
+            )
+            width = widths[0] if not at else vectors.shape[1]
+            for row in np.flatnonzero(widths < 0)[:1] + at + 1:
+                raise CorpusError(f"Row {row:,} of {name} has no vector.", "Leave it out.")
+            for row in np.flatnonzero(widths != width)[:1]:
+                reason = f"Vectors of {name} are of several widths: row {at + row + 1:,} has "
+                reason += f"{widths[row]:,} numbers, row 1 has {width:,}."
+                raise CorpusError(reason, "Give each row as many numbers.")
+            numbers = flat.to_numpy(zero_copy_only=False)
+            if not 0 < width <= MOST_DIMENSIONS or numbers.dtype.kind not in "biuf":
+                raise no_numbers
+            stop = at + len(widths)
+            vectors = vectors if at else np.empty((n, width), np.float32)
+            is_whole = numbers.dtype.kind in "iu"
+            low, high = min(low, numbers.min()), max(high, numbers.max() if is_whole else np.inf)
+            with np.errstate(over="ignore", invalid="ignore"):
+                vectors[at:stop] = numbers.reshape(-1, width)[: max(0, n - at)]
+                norms[at:stop] = np.linalg.norm(vectors[at:stop], axis=1)
+            for row in np.flatnonzero(~np.isfinite(norms[at:stop]))[:1] + at + 1:
+                reason = f"The vector in row {row:,} of {name} is not finite in float32."
+                raise CorpusError(reason, "Leave it out.")
+            at = stop
+    except (pa.ArrowException, IndexError):
+        raise no_numbers from None
+    if at != n:
         reason = f"{name} has {n:,} texts and {at:,} vectors."
         raise CorpusError(reason, "Give a vector for each text.")
     is_bytes = bool(low >= -128 and high <= 255 and max(-low, high) > 1)

@@ -2,13 +2,12 @@
 
 import ast
 import contextlib
-import json
-import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ from clsviz.sources import corpora, tables, text_files
 from clsviz.sources.csv_records import simple
 
 Columns = Mapping[str, Sequence[Any]]
+Cells = list[tuple[Any, float]]
 
 IDS: Final = ("id", "_id", "doc_id", "docid", "docno", "document_id", "corpus_id", "pid")
 """Names of a column with the ids of texts, likeliest first, in small letters."""
@@ -55,7 +55,7 @@ class Judgements:
 
     name: str
     queries: list[str]
-    cells: list[list[tuple[Any, float]]]
+    cells: list[Cells]
     is_by_text: bool
     counts: dict[str, int]
 
@@ -67,19 +67,16 @@ def read(source: Any, queries: Any = None, progress: Progress = silent) -> Judge
     also found as queries.jsonl beside them. Raises CorpusError where a column is missing, or a
     grade is no number.
     """
-    path = Path(source).expanduser() if isinstance(source, str | Path) else None
-    if path and path.is_dir():
-        path = _qrels_in(path)
-    content = _content(path or source, progress)
-    if isinstance(content, Mapping) and "relevant_docs" in content:
-        queries = content.get("queries") if queries is None else queries
-    columns = _by_query(content) or _columns(content)
-    name = path.name if path else "your searches"
-    if path and queries is None and not find_column(columns, ["query"]):
-        near = (folder / "queries.jsonl" for folder in (path.parent, path.parent.parent))
+    name = "your searches"
+    if isinstance(source, str | Path):
+        source = Path(source).expanduser()
+        source = _qrels_in(source) if source.is_dir() else source
+        name = source.name
+    columns = _columns(source, progress)
+    if queries is None and isinstance(source, Path) and not find_column(columns, ["query"]):
+        near = (folder / "queries.jsonl" for folder in source.parents[:2])
         queries = next(filter(Path.is_file, near), None)
-    texts = None if queries is None else _texts_of(queries, progress)
-    return of_columns(name, columns, texts)
+    return of_columns(name, columns, None if queries is None else _texts_of(queries, progress))
 
 
 def _qrels_in(folder: Path) -> Path:
@@ -93,56 +90,23 @@ def _qrels_in(folder: Path) -> Path:
     return chosen[0]
 
 
-def _content(source: Any, progress: Progress) -> Any:
-    """What a file holds: columns of a table or of TREC's qrels, or the value of a JSON document.
-
-    What is in memory is returned as it is.
-    """
+def _columns(source: Any, progress: Progress) -> Columns:
+    """The columns of a file, TREC's qrels too, or of what is in memory."""
     if not isinstance(source, str | Path):
-        return source
+        frame = corpora.frame_of(source)
+        return {str(name): values.tolist() for name, values in frame.items()}
     path = Path(source).expanduser()
-    text_files.check_file(path)
-    if path.suffix == ".parquet":
-        return tables.read_parquet(path, without="vector").to_pydict()
-    text = text_files.open_text(path, path.name, "", progress)
-    if path.suffix == ".json":
-        with contextlib.suppress(ValueError, RecursionError):
-            return json.loads("".join(text.lines()))
-    if rows := _trec(text.lines()):
-        return dict(zip(QRELS, zip(*rows, strict=True), strict=True))
-    batches = tables.open_table(path, path.name, "", progress).batches(Counter(), progress)
-    columns = pa.concat_tables(batches, promote_options="permissive").to_pydict()
+    columns: dict[str, list[Any]]
+    if path.suffix == ".parquet":  # whose ids may be lists
+        columns = tables.read_parquet(path, without="vector").to_pydict()
+        return columns
+    lines = filter(str.strip, text_files.open_text(path, path.name).lines())
+    if all(matches := [match and match.groups() for match in map(TREC.fullmatch, lines)]):
+        return dict(zip(QRELS, zip(*matches, strict=True), strict=True))
+    rows = tables.open_table(path, path.name, "", progress).batches(Counter(), progress)
+    columns = pa.concat_tables(rows, promote_options="permissive").to_pydict()
     is_bare = [*columns] == ["1", "2", "3"]  # qrels without a header
     return dict(zip(QRELS, columns.values(), strict=True)) if is_bare else columns
-
-
-def _trec(lines: Iterable[str]) -> list[tuple[str, ...]]:
-    """Rows of TREC's qrels; [] if a line is none of theirs."""
-    rows = []
-    for line in filter(str.strip, lines):
-        if not (match := TREC.fullmatch(line)):
-            return []
-        rows.append(match.groups())
-    return rows
-
-
-def _by_query(content: Any) -> Columns | None:
-    """The columns of grades by text, or of lists of texts, by query; None of other values."""
-    if not isinstance(content, Mapping):
-        return None
-    lists = content.get("relevant_docs", {})
-    qrels = {query: dict.fromkeys(some, 1) for query, some in lists.items()} or content
-    if not all(isinstance(some, Mapping) for some in qrels.values()):
-        return None
-    rows = [(query, key, n) for query, some in qrels.items() for key, n in some.items()]
-    if not all(isinstance(n, int | float) for *_, n in rows):
-        return None
-    return dict(zip(QRELS, zip(*rows, strict=True), strict=True))
-
-
-def _columns(content: Any) -> Columns:
-    frame = corpora.frame_of(content)
-    return {str(name): values.tolist() for name, values in frame.items()}
 
 
 def find_column(columns: Iterable[str], names: Sequence[str]) -> str | None:
@@ -159,26 +123,21 @@ def of_columns(name: str, columns: Columns, texts: Mapping[str, str] | None = No
         if query and texts is None:
             reason = f"{quote(name)} names queries by {quote(query)}, and lacks their texts."
             raise CorpusError(reason, "Name a table of them, with columns id and text, as queries.")
-    if ids and not any(map(text_of, columns[ids])):
-        ids = None
-    cell = ids or text
+    cell = ids if ids and any(map(text_of, columns[ids])) else text
     if not query or not cell:
         raise CorpusError(f"{quote(name)} lacks a column query, or one of ids or text.", FORMS)
-    grade = find_column(columns, GRADES)
-    grades: list[float | None] = [1.0] * len(columns[query])
-    if grade:
-        grades = [_grade(one, grade, name) for one in columns[grade]]
-    judged: dict[str, list[tuple[Any, float]]] = defaultdict(list)
+    judged: defaultdict[str, Cells] = defaultdict(list)
     n: Counter[str] = Counter()
-    for key, named, value in zip(columns[query], columns[cell], grades, strict=True):
-        known = text_of(key)
-        if texts is not None and known not in texts:
+    grade = find_column(columns, GRADES)
+    grades = columns[grade] if grade else [1] * len(columns[query])
+    for key, named, given in zip(map(text_of, columns[query]), columns[cell], grades, strict=True):
+        value = _grade(given, f"Column {quote(grade)} of {quote(name)}")
+        if texts is not None and key not in texts:
             n["unknown"] += 1
             continue
-        right = judged[known]
-        n["ungraded"] += value is None
-        n["wrong"] += value is not None and value <= 0
-        if value is not None and value > 0:
+        right = judged[key]
+        n["ungraded" if value is None else "right" if value > 0 else "wrong"] += 1
+        if value and value > 0:
             right.append((named, value))
     others = [quote(one) for one in columns if one not in (query, cell, grade, "vector")]
     counts = {
@@ -194,7 +153,7 @@ def of_columns(name: str, columns: Columns, texts: Mapping[str, str] | None = No
 
 def _texts_of(queries: Any, progress: Progress) -> dict[str, str]:
     """The texts of queries by their ids."""
-    columns = _columns(_content(queries, progress))
+    columns = _columns(queries, progress)
     names = [*columns]
     key = find_column(columns, (*QUERY_IDS, *IDS)) or names[0]
     text = find_column(columns, ("query", "text", "question", "title")) or names[-1]
@@ -203,15 +162,16 @@ def _texts_of(queries: Any, progress: Progress) -> dict[str, str]:
     return dict(zip(map(text_of, columns[key]), map(text_of, columns[text]), strict=True))
 
 
-def _grade(cell: Any, column: str, name: str) -> float | None:
+def _grade(cell: Any, place: str) -> float | None:
     """The grade in a cell, None where it is empty; raises CorpusError where it is no number."""
-    text = text_of(cell).casefold()
+    if not (text := text_of(cell).casefold()):
+        return None
     with contextlib.suppress(ValueError):
-        grade = float({"true": "1", "false": "0"}.get(text, text or "nan"))
-        if not text or math.isfinite(grade):
-            return grade if text else None
-    reason = f"Column {quote(column)} of {quote(name)} holds {quote(cell)}, which is no grade."
-    raise CorpusError(reason, "Write numbers, 0 for texts that are not right, or rename it.")
+        grade = float({"true": "1", "false": "0"}.get(text, text))
+        if isfinite(grade):
+            return grade
+    remedy = "Write numbers, 0 for texts that are not right, or rename it."
+    raise CorpusError(f"{place} holds {quote(cell)}, which is no grade.", remedy)
 
 
 def text_of(cell: Any) -> str:
@@ -222,12 +182,12 @@ def text_of(cell: Any) -> str:
 def number_of(cell: Any) -> str:
     """A cell as text, where whole numbers are equal however they are written."""
     text = text_of(cell)
-    is_whole = NUMBER.fullmatch(text) and Decimal(text) == Decimal(text).to_integral_value()
-    return f"{Decimal(text).to_integral_value():f}" if is_whole else text
+    whole = Decimal(text).to_integral_value() if NUMBER.fullmatch(text) else Decimal("nan")
+    return f"{whole:f}" if whole == whole and whole == Decimal(text) else text
 
 
 def match(
-    ids: Sequence[Any], cells: Sequence[Sequence[tuple[Any, float]]]
+    ids: Sequence[Any], cells: Sequence[Cells]
 ) -> tuple[list[str], list[dict[str, float]], bool]:
     """Ids of texts, and the grades of each query by id; True if they are compared as numbers.
 
@@ -236,34 +196,25 @@ def match(
     for form in (text_of, number_of):
         keys = list(map(form, ids))
         known = {*keys} - {""}
-        pairs = (sorted(_split_all(some, known, form), key=lambda one: one[1]) for some in cells)
+        pairs = (sorted(_split(some, known, form), key=lambda pair: pair[1]) for some in cells)
         named = list(map(dict, pairs))  # the last of an id, which is the highest, stays
         if any(key in known for some in named for key in some):
             return keys, named, form is number_of
     return keys, named, False
 
 
-def _split_all(
-    cells: Iterable[tuple[Any, float]], known: Collection[str], form: Callable[[Any], str]
+def _split(
+    cells: Cells, known: Collection[str], form: Callable[[Any], str]
 ) -> Iterator[tuple[str, float]]:
     """The ids in some cells: the cell, those of a list, or its parts by the marks that fit best."""
     for cell, grade in cells:
-        text = text_of(cell)
-        listed = cell if isinstance(cell, list | tuple | set | np.ndarray) else _listed(text)
-        if listed is not None:
-            parts: Iterable[Any] = listed
-        elif form(cell) in known:  # one may have spaces in it
-            parts = [cell]
-        else:
-            ways = [re.split(marks, text) for marks in (r"[\s,;|]+", r"\s*[,;|]\s*", r"\s+")]
-            parts = max(ways, key=lambda way: sum(form(p) in known for p in way) / len(way))
-        yield from ((form(part), grade) for part in parts if text_of(part))
-
-
-def _listed(text: str) -> list[Any] | None:
-    """A list that is written as JSON or by Python; None of other texts."""
-    if text[:1] == "[" and text[-1:] == "]":
-        for parse in (json.loads, ast.literal_eval):
+        several, text = cell, text_of(cell)
+        if form(cell) in known:  # one may have spaces in it
+            several = [cell]
+        elif text[:1] == "[" and text[-1:] == "]" and isinstance(cell, str):
             with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-                return list(parse(text))
-    return None
+                several = list(ast.literal_eval(text))
+        if not isinstance(several, list | tuple | set | np.ndarray):
+            ways = [re.split(marks, text) for marks in (r"[\s,;|]+", r"\s*[,;|]\s*", r"\s+")]
+            several = max(ways, key=lambda way: sum(form(p) in known for p in way) / len(way))
+        yield from ((form(one), grade) for one in several if text_of(one))

@@ -42,7 +42,6 @@ def test_rows_of_grade_0_are_judged_and_not_right(name: str) -> None:
         ("qrels/test.tsv", "query-id\tcorpus-id\tscore\nq0\t1\t2\nq0\t2\t0\nq1\t3\t1\n"),
         ("qrels.txt", "q0 0 1 2\nq0 0 2 0\nq1 0 3 1\n"),
         ("qrels.tsv", "q0\t1\t2\nq0\t2\t-1\nq1\t3\t1\n"),
-        ("qrels.json", json.dumps({"q0": {"1": 2, "2": 0}, "q1": {"3": 1}})),
     ],
 )
 def test_qrels_name_queries_of_another_file(name: str, content: str, tmp_path: Path) -> None:
@@ -55,11 +54,6 @@ def test_qrels_name_queries_of_another_file(name: str, content: str, tmp_path: P
     assert pairs_of(tmp_path / name) == pairs_of(tmp_path) == PAIRS
     frame = FRAME.assign(query=["q0", "q0", "q9"])
     assert pairs_of(frame, tmp_path / "queries.jsonl") == {"a": PAIRS["a"]}
-
-
-def test_a_file_of_questions_and_answers_has_its_own_queries() -> None:
-    content = {"queries": {"q0": "a", "q1": "b"}, "relevant_docs": {"q0": ["1"], "q1": ["3"]}}
-    assert pairs_of(content) == {"a": [("1", 1)], "b": [("3", 1)]}
 
 
 IDS = ["7", "007", "Los Angeles 1", "Doe, Jane", "[x y]", "a", "b"]
