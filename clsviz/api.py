@@ -159,17 +159,8 @@ def search_test(
     with a row for each search. Raises ClsvizError, also where there are under 30 searches.
     """
     experiment, texts = _experiment(model, corpus, settings, "search-test")
-    search = SearchSettings(
-        task=task,
-        titles=titles,
-        searches=searches,
-        queries=queries,
-        vectors=vectors,
-        query_vectors=query_vectors,
-        similarity=similarity,
-        max_exposure=max_exposure,
-        length_power=length_power,
-    )
+    sources = searches, queries, vectors, query_vectors
+    search = SearchSettings(task, titles, *sources, similarity, max_exposure, length_power)
     refuse("search-test", experiment, search)
     if search.vectors is not None:
         numbers = searching.search_own(experiment, search)

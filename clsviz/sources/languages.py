@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from importlib.resources import files
 from typing import Any, Final
@@ -39,10 +39,7 @@ BEGINNING: Final = 1000
 MAIN: Final = 0.9
 """Share of the letters from which on their language is taken for that of all."""
 
-_LANGUAGES_OF: Final[defaultdict[str, list[str]]] = defaultdict(list)
-for _language, _words in DATA["words"].items():
-    for _word in _words.split():
-        _LANGUAGES_OF[_word].append(_language)
+WORDS: Final = {language: frozenset(words.split()) for language, words in DATA["words"].items()}
 
 
 def guess(text: str) -> str:
@@ -60,10 +57,10 @@ def guess(text: str) -> str:
         likeliest = max(n_of, key=n_of.__getitem__, default="")
         return likeliest if likeliest and 50 * n_of[likeliest] > n else script if n else ""
     words = WORD.findall(text)
-    hits = Counter(language for word in words for language in _LANGUAGES_OF.get(word, ()))
+    hits = Counter({name: sum(map(some.__contains__, words)) for name, some in WORDS.items()})
     if not text.isascii():
         hits.update({name: sum(map(text.count, some)) for name, some in DATA["marks"].items()})
-    (language, n), *_ = hits.most_common(1) or [("", 0)]
+    (language, n), *_ = hits.most_common(1)
     return language if n >= max(FEWEST_HITS, LEAST_HITS * len(words)) else ""
 
 
