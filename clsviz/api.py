@@ -19,7 +19,7 @@ from clsviz.jobs.measure import Workspace, draw, find_model
 from clsviz.jobs.worker import IN_PROCESS, Runner
 from clsviz.progress import Calls, Progress, silent
 from clsviz.questions import COMMANDS, PAGES
-from clsviz.report import page
+from clsviz.report import card, page
 from clsviz.results import anatomy as anatomy_words
 from clsviz.results import chunks as chunk_words
 from clsviz.results import compare as compare_words
@@ -42,6 +42,7 @@ from clsviz.settings import (
     refuse,
     settings_of,
 )
+from clsviz.sources.models import UNTRAINED
 
 Store: TypeAlias = str | Path | Workspace | None
 """The folder of what is stored, by default `default_store()`; the server gives its workspace."""
@@ -206,7 +207,7 @@ def chunk_test(
 
 
 def compare(
-    models: Sequence[str] | str,
+    models: Sequence[str] | str = DEFAULTS["model"],
     corpus: Any = "python-docs",
     *,
     corpora: Sequence[str] = (),
@@ -220,8 +221,9 @@ def compare(
 ) -> Result:
     """Compare models on the same sentences: search, probe and norm.
 
-    models: two to six names, the first `probe_size` sentences of whose sample are compared where
-    all of the models read them as a whole. corpora: several names, in the place of corpus.
+    models: two to six names, or one that is compared with its untrained architecture, on those of
+    the first `probe_size` sentences that all of the models read as a whole.
+    corpora: several names, in the place of corpus.
     search_corpus: what all models search by cosine, as `search_test` does; "" for no search.
     search_pooling: the vector that searches. chunks: also cut the texts that are searched into
     chunks, as `chunk_test` does. The other settings are those of `measure`.
@@ -231,6 +233,9 @@ def compare(
     """
     names = models.split(",") if isinstance(models, str) else models
     names = [name.strip() for name in names]
+    if len(names) == 1:
+        base = names[0].removeprefix(UNTRAINED)
+        names.append(UNTRAINED + base if base == names[0] else base)
     check_models(names)
     experiment, texts = _experiment(names[0], corpus, settings)
     views = [replace(experiment, corpus=name) for name in dict.fromkeys(corpora)] or [experiment]
@@ -246,6 +251,11 @@ def report(
     others: Sequence[str] = (),
     search_corpus: str = DEFAULTS["search_corpus"],
     search_pooling: Pooling = DEFAULTS["search_pooling"],
+    search_titles: str = "",
+    search_column: str = "",
+    search_encoding: str = "",
+    similarity: Similarity = "cosine",
+    is_card: bool = False,
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
@@ -254,7 +264,9 @@ def report(
     """All answers on a model and a corpus, as one HTML page that needs no network.
 
     others: models to compare with. search_corpus: what is searched; "" for no search.
-    search_pooling: the vector that searches. The other settings are those of `measure`.
+    search_pooling: the vector that searches. search_titles, search_column, search_encoding,
+    similarity: as titles, column, encoding and similarity of `search_test`. is_card: the verdicts
+    in Markdown instead, for the page of a model. The other settings are those of `measure`.
 
     Returns the page, of at most 4 MB. Raises ClsvizError where model or corpus cannot be read; an
     answer that fails otherwise says so in its place.
@@ -274,22 +286,31 @@ def report(
         "where_length_lives": partial(probe, model, **view),
     }
     if search is not None:
-        asked["search"] = partial(search_test, **asdict(search), **options)
-        cut = {**asdict(search), "sample_size": COMMANDS["chunk-test"].defaults["sample_size"]}
-        asked["chunks"] = partial(chunk_test, **cut, **options)
+        part = replace(search, column=search_column, encoding=search_encoding)
+        of_search = {**asdict(part), "titles": search_titles, "similarity": similarity, **options}
+        asked["search"] = partial(search_test, **of_search)
+        size = COMMANDS["chunk-test"].defaults["sample_size"]
+        asked["chunks"] = partial(chunk_test, **{**of_search, "sample_size": size})
     if others:
         asked["compare"] = partial(compare, [model, *others], **view, **searched)
     inside = {name: getattr(experiment, name) for name in ("model", "seed", "precision")}
     asked["model"] = partial(anatomy, **inside, **options)
-    answers: list[Result | tuple[str, ClsvizError]] = []
+    answers: dict[str, Result | ClsvizError] = {}
     for path, answer in asked.items():
         try:
-            answers.append(answer())
+            result = answer()
+            answers[result.question] = result
         except ClsvizError as error:
-            answers.append((PAGES[path].question, error))
-    drawn = f"{len(sample):,} sentences, seed {experiment.seed}"
-    about = provenance.method(weights, sample.corpus, drawn)
-    return page(f"{weights.label} on {sample.corpus.label}", answers, about)
+            answers[PAGES[path].question] = error
+    title, drawn = f"{weights.label} on {sample.corpus.label}", f"{len(sample):,} sentences"
+    if is_card:
+        also = {"others": list(others) or (), **searched, "search_titles": search_titles}
+        also |= {"search_column": search_column, "search_encoding": search_encoding}
+        also["similarity"] = similarity
+        command = provenance.command("report", experiment, also)
+        return card(title, answers, command and f"{command} --output card.md")
+    about = provenance.method(weights, sample.corpus, f"{drawn}, seed {experiment.seed}")
+    return page(title, answers, about)
 
 
 def anatomy(

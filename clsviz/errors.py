@@ -29,10 +29,6 @@ class ModelError(ClsvizError):
     """A model cannot be found, loaded or run."""
 
 
-class NotMeasured(ModelError):
-    """Nothing may be measured, and an answer is not stored."""
-
-
 class HubError(ClsvizError):
     """The Hub does not answer: the name may well be right."""
 

@@ -66,7 +66,7 @@ QUESTIONS: Final = (
              OF_EXPERIMENT, next="How does it do that?"),
     Question("model", "Inside the model", "What happens to [CLS] on its way?", "schema",
              OF_EXPERIMENT),
-    Question("", "", "", "", MODELS, "report", "report"),
+    Question("", "", "", "", tuple(dict.fromkeys((*MODELS, *SEARCH))), "report", "report"),
 )
 # fmt: on
 """In the order in which they lead to each other; the page of the first is also at /."""

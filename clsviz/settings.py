@@ -27,6 +27,7 @@ SEARCHES: Final = ("search-test", "chunk-test")
 SAMPLES: Final = ("measure", "probe", "compare", "report")
 PROBED: Final = SAMPLES[1:]
 SEARCHING: Final = (*SEARCHES, *SAMPLES[2:])
+SEARCHED: Final = (*SEARCHES, "report")
 EVERY: Final = (*SAMPLES, *SEARCHES)
 OWN: Final = "own vectors"
 """Questions by their commands: of whole texts, of samples, of probes, that search; and of vectors
@@ -146,15 +147,15 @@ _ROWS: Final = (
             "Mean-pooled vectors are what most use.", SEARCHING, get_args(Pooling),
             of_search="pooling"),
     Setting("similarity", "cosine", "Similarity", "Dot product heeds norms, cosine does not.",
-            SEARCHES, get_args(Similarity)),
+            SEARCHED, get_args(Similarity)),
     Setting("seed", 0, "Seed", "Of the draw, and of random weights.", (*EVERY, OWN),
             ends=(0, 2**32 - 1), is_more=True),
     Setting("search_titles", "", "Column that searches",
-            "Of a table; empty takes the likeliest, or none for chunks.", SEARCHES,
+            "Of a table; empty takes the likeliest, or none for chunks.", SEARCHED,
             of_search="titles", corpus="search_corpus", is_more=True),
-    Setting("search_column", "", "Column that is searched", _COLUMN, SEARCHES,
+    Setting("search_column", "", "Column that is searched", _COLUMN, SEARCHED,
             of_search="column", corpus="search_corpus", is_more=True),
-    Setting("search_encoding", "", "Encoding", _ENCODING, SEARCHES,
+    Setting("search_encoding", "", "Encoding", _ENCODING, SEARCHED,
             of_search="encoding", corpus="search_corpus", is_more=True),
     Setting("search_language", "", "Language", _LANGUAGE, SEARCHES,
             of_search="language", corpus="search_corpus", is_more=True),

@@ -122,28 +122,22 @@ def fit(measured: Measured, experiment: Experiment, store: Results) -> NormFit:
     with threadpoolctl.threadpool_limits(1, user_api="blas"):  # more would wait for busy processors
         start = points(measured, experiment)
         layer, used = start.layer, used_of(start.table, measured.sample, store)
-        of_all = replace(start, used=used, layers=_layers(measured, used))
+        fits: dict[str, Any] = {"used": used, "layers": _layers(measured, used)}
         some = used[:MOST]
         columns = some["length"], some["norm"], some["cluster"]
         view = experiment.length_cutoff, layer, experiment.pooling, experiment.unit
         key = "curve", VERSION, measured.key, len(start.table), *view
-        line: Line | None = None
-        curve: Curve | None = None
-        heights_line: Line | None = None
-        spread: Spread | None = None
-        problem: Undefined | None = None
         try:
-            line = line_of(measured, layer, used, used["norm"])
+            fits["line"] = line_of(measured, layer, used, used["norm"])
             groups = some.get("row_group")
-            curve = store.get(key, Curve, lambda: curves.fit(*columns, groups))
+            curve = fits["curve"] = store.get(key, Curve, lambda: curves.fit(*columns, groups))
             heights = curve.predict(some["length"]) if curve.is_significant else some["length"]
-            heights_line = lines.fit(heights, some["norm"], some["cluster"], groups)
+            fits["heights_line"] = lines.fit(heights, *columns[1:], groups)
             with suppress(Undefined):
-                spread = by_length.spread(*columns)
+                fits["spread"] = by_length.spread(*columns)
         except Undefined as error:
-            problem = error
-        fits: dict[str, Any] = {"line": line, "curve": curve, "spread": spread}
-        return replace(of_all, **fits, heights_line=heights_line, problem=problem)
+            fits["problem"] = error
+        return replace(start, **fits)
 
 
 def line_of(measured: Measured, layer: int, used: "pd.DataFrame", norms: ArrayLike) -> Line:
@@ -180,11 +174,7 @@ def fast_error(measured: Measured, layer: int) -> tuple[int, float]:
 
 
 def _layers(measured: Measured, used: "pd.DataFrame") -> list[dict[str, Any]]:
-    """R² of the line on the norm of [CLS] after every layer, and of pooler and mean after the last.
-
-    is_nearly_constant: of the norms. None where there is no line; vectors that are not measured are
-    missing.
-    """
+    """R² of the line on the norm of each measured vector; None where there is no line."""
     norms, means = measured.norms, measured.means
     columns: dict[int | str, NDArray[np.float32]] = dict(enumerate(norms.cls.T))
     if norms.pooler.shape[1]:
@@ -193,12 +183,11 @@ def _layers(measured: Measured, used: "pd.DataFrame") -> list[dict[str, Any]]:
         columns["mean"] = means.mean[:, -1]
     layers = []
     for name, column in columns.items():
-        keys = "r_squared", "r_squared_interval", "is_nearly_constant"
-        row: dict[str, Any] = {"layer": name, **dict.fromkeys(keys)}
+        keys = "layer", "r_squared", "r_squared_interval", "is_nearly_constant"
+        values: tuple[Any, ...] = None, None, None
         with suppress(Undefined):
             layer = name if isinstance(name, int) else norms.n_layers
             line = line_of(measured, layer, used, column[used.index])
             values = line.r2, list(line.r2_interval), is_nearly_constant(line)
-            row |= zip(keys, values, strict=True)
-        layers.append(row)
+        layers.append(dict(zip(keys, (name, *values), strict=True)))
     return layers

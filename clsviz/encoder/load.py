@@ -14,15 +14,9 @@ from clsviz.errors import ClsvizError, ModelError, quote
 from clsviz.settings import SETTINGS
 from clsviz.sources.models import ANOTHER, Weights
 
-MEMORY = 1.5
-"""Memory to load and run a model, relative to its weights in float32."""
-
-LONGEST = 8192
-"""Tokens that are read of a sentence where neither model nor tokenizer has a limit."""
-
-WRAPPERS = r"^(?:_orig_mod\.|module\.)+"
-"""Before names of weights, by torch.compile and DataParallel."""
-
+MEMORY = 1.5  # to load and run a model, relative to its weights in float32
+LONGEST = 8192  # tokens that are read of a sentence where neither model nor tokenizer has a limit
+WRAPPERS = r"^(?:_orig_mod\.|module\.)+"  # of torch.compile and DataParallel, before names
 FILES: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 OWN_CODE: dict[str, Any] = {"attn_implementation": None}
 """A configuration may name code on the Hub, for attention too: None means transformers' own."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from clsviz.encoder.anatomy import Anatomy
-from clsviz.errors import ModelError, NotMeasured
+from clsviz.errors import ModelError
 from clsviz.measurements import Arrays, Kind
 from clsviz.settings import Precision
 from clsviz.sources.models import Weights
@@ -65,7 +65,7 @@ class NoRunner(InProcess):
 
     def _call(self, function: Callable[..., T], weights: Weights, *rest: Any) -> T:
         reason = f"{weights.label} has no stored measurements for this answer."
-        raise NotMeasured(reason, "Open the answer’s page first.")
+        raise ModelError(reason, "Open the answer’s page first.")
 
 
 class Worker(InProcess):

@@ -93,12 +93,12 @@ def result_of_own(fit: NormFit, experiment: Experiment, source: Any) -> Result:
 
 
 def verdict_of(line: Line, curve: Curve, spread: Spread | None, along: Line) -> str:
-    """The answer in a sentence; where both stand out, line and curve compete on held-out sentences.
+    """The answer in a sentence.
 
     spread: None where it is undefined. along: the line of the norms on the heights of a curve that
     stands out.
     """
-    is_curve = curve.is_significant and (curve.r2 > curve.line_r2 or not line.is_significant)
+    is_curve = is_by_curve(line, curve)
     share = curve.r2 if is_curve else line.r2 if line.is_significant else 0.0
     direction = "rising" if line.slope > 0 else "falling"
     straight = f"a straight line, {direction} with length,"
@@ -113,6 +113,11 @@ def verdict_of(line: Line, curve: Curve, spread: Spread | None, along: Line) -> 
         (share > 0, f"{amount}: {trend} accounts for {share_of}."),
         (True, "No sign of a trend: neither a line nor a curve stands out from chance."),
     )
+
+
+def is_by_curve(line: Line, curve: Curve) -> bool:
+    """True if the curve is the answer: both stand out, and it is better, or it does alone."""
+    return curve.is_significant and (curve.r2 > curve.line_r2 or not line.is_significant)
 
 
 def _uneven(spread: Spread | None) -> str:
@@ -163,7 +168,9 @@ def _picture(used: "pd.DataFrame", line: Line | None, curve: Curve | None) -> di
         picture["line_band"] = {"lengths": lengths, "low": low, "high": high}
     if curve is not None:
         lengths = np.linspace(curve.knots[0], curve.knots[-1], 100)
-        picture["curve"] = {"lengths": lengths, "norms": curve.predict(lengths)}
+        is_answer = line is not None and is_by_curve(line, curve)
+        norms = curve.predict(lengths)
+        picture["curve"] = {"lengths": lengths, "norms": norms, "is_answer": is_answer}
     return picture
 
 

@@ -44,18 +44,12 @@ DATASETS: Final[dict[str, Suggestion]] = {
     "stanfordnlp/snli": Suggestion("SNLI premises", column="premise"),
 }
 
-RECIPE: Final = 1
-"""Raised when the same seed draws other sentences from the same files."""
-
+RECIPE: Final = 1  # raised when the same seed draws other sentences from the same files
 CONVERSION: Final = "refs/convert/parquet"
 CONVERTED: Final = re.compile(r"([^/]+)/([^/]+)/\d{4,}\.parquet")
-
 HEAD_TEXTS: Final = 200
-
 CARD: Final = "README.md"
-LARGEST_CARD: Final = 5_000_000
-"""Bytes of the card, of which the library may read a megabyte in two seconds."""
-
+LARGEST_CARD: Final = 5_000_000  # bytes, of which the library may read a megabyte in two seconds
 SCHEMA: Final = pa.schema({"sentence": pa.large_string(), "row_group": pa.int32()})
 LIMITS: Final = Limits()
 

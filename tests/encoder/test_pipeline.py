@@ -52,9 +52,7 @@ def test_limits_of_the_tokenizer_come_first(key: str, bert: Path) -> None:
         (["Pooling", "Dense"], {"pooling_mode": ["cls", "mean"]}, None, ["cls+mean", "Dense"]),
     ],
 )
-def test_steps_around_the_model_are_named(
-    kinds: list[str], pooling: dict[str, Any], prompt: str | None, words: list[str], bert: Path
-) -> None:
+def test_steps_around_the_model_are_named(kinds, pooling, prompt, words, bert) -> None:
     write_pipeline(bert, *kinds, pooling=pooling)
     prompts = {"prompts": {"query": "About: ", "document": ""}, "default_prompt_name": prompt}
     (bert / "config_sentence_transformers.json").write_text(json.dumps(prompts))

@@ -135,12 +135,9 @@ def test_habits_of_a_tokenizer_change_nothing(bert: Path, texts: list[str]) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "types"),
-    [("the [CLS] cat [SEP]", [0, 0, 0, 0, 0, 0]), ("the cat", [1, 1, 1, 0])],
+    ("text", "types"), [("the [CLS] cat [SEP]", [0, 0, 0, 0, 0, 0]), ("the cat", [1, 1, 1, 0])]
 )
-def test_spelt_special_tokens_and_token_types_are_heeded(
-    text: str, types: list[int], bert: Path
-) -> None:
+def test_spelt_special_tokens_and_token_types_are_heeded(text, types, bert) -> None:
     if any(types):
         inputs = ["input_ids", "token_type_ids", "attention_mask"]
         write_tokenizer(bert, frame="[CLS]:1 $A:1 [SEP]:0", model_input_names=inputs)

@@ -36,9 +36,7 @@ def table(lines: list[str], changes: dict[int, str], header: str = "id,text") ->
         ({500: '500,an "odd mark', 501: '501,5" wide', 502: '502,"x" and "y"'}, 0),
     ],
 )
-def test_marks_that_nothing_closes_swallow_no_rows(
-    read: Read, changes: dict[int, str], n_unclosed: int
-) -> None:
+def test_marks_that_nothing_closes_swallow_no_rows(read, changes, n_unclosed) -> None:
     corpus = read("a.csv", table(UNQUOTED, changes))
     rows = [changes.get(n, line).split(",")[1] for n, line in enumerate(UNQUOTED)]
     assert texts(corpus) == rows
@@ -56,9 +54,7 @@ def test_marks_that_nothing_closes_swallow_no_rows(
         ('"an \\"odd\\" mark"', 'an "odd" mark'),
     ],
 )
-def test_one_odd_field_in_a_quoted_table_stays_in_its_row(
-    read: Read, field: str, text: str
-) -> None:
+def test_one_odd_field_in_a_quoted_table_stays_in_its_row(read, field, text) -> None:
     rows = texts(read("a.csv", table(QUOTED, {500: f'"500",{field}'}, '"id","text"')))
     assert len(rows) == 1000
     assert rows[499:502] == ["text number 499, at ease", text, "text number 501, at ease"]
@@ -72,9 +68,7 @@ fields = st.text(st.characters(codec="utf-8"), max_size=8)
     st.sampled_from(",;\t|"),
     st.sampled_from(["\n", "\r\n", "\r"]),
 )
-def test_tables_written_by_pythons_csv_come_back(
-    rows: list[tuple[str, str]], mark: str, end: str
-) -> None:
+def test_tables_written_by_pythons_csv_come_back(rows, mark, end) -> None:
     file = io.StringIO()
     csv.writer(file, delimiter=mark, lineterminator=end, quoting=csv.QUOTE_ALL).writerows(rows)
     doubts: Counter[str] = Counter()

@@ -129,8 +129,6 @@ def test_any_column_may_hold_the_titles(tmp_path: Path) -> None:
     ],
     ids=range(10),
 )
-def test_an_error_names_its_cause(
-    reason: str, frame: pd.DataFrame, judged: pd.DataFrame | None, options: dict, tmp_path: Path
-) -> None:
+def test_an_error_names_its_cause(reason, frame, judged, options, tmp_path) -> None:
     with pytest.raises(ClsvizError, match=reason):
         find(frame, tmp_path, judged, **options)

@@ -92,9 +92,7 @@ def test_json_of_any_shape_is_read_as_rows(read: Read, content: str) -> None:
     ],
     ids=itertools.count(),
 )
-def test_errors_of_json_name_the_place_and_the_cause(
-    read: Read, name: str, content: str, place: str
-) -> None:
+def test_errors_of_json_name_the_place_and_the_cause(read, name, content, place) -> None:
     with pytest.raises(CorpusError, match=place):
         read(name, content)
 
@@ -103,9 +101,7 @@ values = st.none() | st.integers(-(2**63), 2**63 - 1) | st.text()
 
 
 @given(st.lists(st.dictionaries(st.sampled_from("abc"), values), max_size=20))
-def test_json_written_by_python_comes_back(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, object]]
-) -> None:
+def test_json_written_by_python_comes_back(tmp_path_factory, rows) -> None:
     path = tmp_path_factory.getbasetemp() / "python.jsonl"
     path.write_text("\n".join(map(json.dumps, [*rows, {"a": "end"}])))
     batches = open_table(path, path.name).batches(Counter())
