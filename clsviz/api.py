@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +17,7 @@ from clsviz.analyses import probes as probing
 from clsviz.analyses import search as searching
 from clsviz.analyses import typed as tracing
 from clsviz.analyses.typed import EXAMPLE, Trace
-from clsviz.errors import ClsvizError, CorpusError, SettingError
+from clsviz.errors import ClsvizError, CorpusError, SettingError, quote
 from clsviz.jobs.measure import Workspace, draw, find_model
 from clsviz.jobs.worker import IN_PROCESS, Encode, Functions, Runner
 from clsviz.progress import Calls, Progress, silent
@@ -32,6 +33,8 @@ from clsviz.results import search as search_words
 from clsviz.results.result import Result
 from clsviz.settings import (
     DEFAULTS,
+    OF_EXPERIMENT,
+    SETTINGS,
     ChunkTestSettings,
     Experiment,
     Pooling,
@@ -40,6 +43,7 @@ from clsviz.settings import (
     Similarity,
     heeded,
     refuse,
+    settings_of,
 )
 from clsviz.sources.models import UNTRAINED
 
@@ -57,7 +61,7 @@ def measure(
     model: str = "minilm",
     corpus: Any = "python-docs",
     *,
-    vectors: str | Path | None = None,
+    vectors: Any = None,
     ray: str | None = None,
     store: Store = None,
     progress: Shows = silent,
@@ -68,7 +72,8 @@ def measure(
 
     corpus: a name, or sentences: a list, a pandas Series or DataFrame, or a datasets Dataset.
     sample_size: 5,000 by default of a name, and all of sentences.
-    vectors: own ones, in the place of model and corpus: a .parquet or .npz of `text` and `vector`.
+    vectors: own ones, in the place of model and corpus: a .parquet or .npz of `text` and `vector`,
+    or what pandas and datasets have.
     ray: the address of a Ray cluster that measures, or “local” for one on this machine.
     store: the folder of what was measured before; by default `default_store()`.
     progress: called with what is done, of how much, and of what.
@@ -83,10 +88,9 @@ def measure(
     if vectors is not None:
         if ray is not None:
             raise SettingError("Own vectors are not measured on Ray.", "Leave ray out.")
-        path = Path(vectors).expanduser()
         refuse("measure", experiment, has_own_vectors=True)
-        fit = measuring.norms_of_own(path, experiment, workspace.results)
-        return norm_words.result_of_own(fit, experiment, path)
+        fit = measuring.norms_of_own(vectors, experiment, workspace.results)
+        return norm_words.result_of_own(fit, experiment, vectors)
     refuse("measure", experiment)
     in_words = shows.worded(lambda fit: norm_words.result(fit, experiment))
     fit = measuring.norms(experiment, workspace, in_words, texts, ray)
@@ -137,9 +141,10 @@ def search_test(
     *,
     task: str = "",
     titles: str = "",
-    searches: str | Path | None = None,
-    vectors: str | Path | None = None,
-    query_vectors: str | Path | None = None,
+    searches: Any = None,
+    queries: Any = None,
+    vectors: Any = None,
+    query_vectors: Any = None,
     similarity: Similarity = "cosine",
     max_exposure: float | None = None,
     length_power: float | None = None,
@@ -156,9 +161,11 @@ def search_test(
 
     corpus: a name, or texts: a list, a pandas Series or DataFrame, or a datasets Dataset.
     task: “titles”, “halves” or “cloze”; by default what suits the corpus. titles: the column that
-    searches. searches: a file of `query` and `ids`, separated by spaces, or of `query` and `text`.
-    vectors, query_vectors: own ones, in the place of model and corpus, as .parquet or .npz: `text`,
-    `vector` and maybe `id`; `query`, `vector` and `ids` (without `id`, numbers of rows from 0).
+    searches. searches: judgements of people, in a file, or as what pandas and datasets have:
+    `query` and `ids`, or `query` and `text`, and maybe `score`; TREC's qrels, or a folder of BEIR's
+    layout. queries: a table of `id` and `text`, where searches have ids of queries.
+    vectors, query_vectors: own ones, in the place of model and corpus: `text`, `vector` and maybe
+    `id`; `query`, `vector`, `ids` and maybe `score` (without `id`, numbers of rows from 0).
     similarity: “cosine”, or “dot”. max_exposure: a limit; `details["exceeded"]` has the fifths
     that are surely beyond. length_power: of tokens, by which scores are multiplied as another fix.
     encode: a function from a list of texts to an array (n, width), in the place of the model;
@@ -169,15 +176,8 @@ def search_test(
     Returns recall, nDCG and exposure by fifths of the texts' lengths, an advised fix, and a table
     with a row for each search. Raises ClsvizError, also where there are under 30 searches.
     """
-    files = {"searches": searches, "vectors": vectors, "query_vectors": query_vectors}
-    search = SearchSettings(
-        task=task,
-        titles=titles,
-        similarity=similarity,
-        max_exposure=max_exposure,
-        length_power=length_power,
-        **{key: Path(name).expanduser() for key, name in files.items() if name is not None},
-    )
+    sources = searches, queries, vectors, query_vectors
+    search = SearchSettings(task, titles, *sources, similarity, max_exposure, length_power)
     function = encode, encode_query, count_tokens, name
     with _encoding(model, *function, store, runner) as (model, workspace):
         experiment, texts = _experiment(model, corpus, settings, "search-test")
@@ -196,7 +196,8 @@ def chunk_test(
     corpus: Any = "python-api",
     *,
     titles: str = "",
-    searches: str | Path | None = None,
+    searches: Any = None,
+    queries: Any = None,
     similarity: Similarity = "cosine",
     chunk_tokens: int | None = None,
     max_lost: float | None = None,
@@ -212,7 +213,7 @@ def chunk_test(
     """Test how long a chunk of a text may be for its sentences to find it.
 
     corpus: texts with an order: a text file is one, and each row of a table, or of a list, is one.
-    titles, searches: as of `search_test`: searches with right texts, which their best chunk finds.
+    titles, searches, queries: as of `search_test`; their right texts are found by the best chunk.
     similarity: “cosine”, or “dot”. chunk_tokens, max_lost: tokens of the chunks of your
     pipeline, and the share of their sentences that may be lost; `details["exceeded"]` names them if
     they surely lose more. encode, encode_query, count_tokens, name: as of `search_test`. sample_size: sentences, by default 2,400. The other settings are those of
@@ -222,8 +223,7 @@ def chunk_test(
     table with a row for each way to search and each length. Raises ClsvizError, also where under
     100 sentences can search.
     """
-    judged = None if searches is None else Path(searches).expanduser()
-    cut = ChunkTestSettings(titles, judged, similarity, chunk_tokens, max_lost)
+    cut = ChunkTestSettings(titles, searches, queries, similarity, chunk_tokens, max_lost)
     function = encode, encode_query, count_tokens, name
     with _encoding(model, *function, store, runner) as (model, workspace):
         experiment, texts = _experiment(model, corpus, settings, "chunk-test")
@@ -472,6 +472,13 @@ def _experiment(
     if corpus is None:
         raise CorpusError("The corpus is None.", "Give its name, or a list of sentences.")
     is_name = isinstance(corpus, str | Path)
+    for name in set(settings) - {*OF_EXPERIMENT}:
+        likeliest = get_close_matches(
+            name, [*SETTINGS, "store", "progress", "runner", "text"], 1, 0.5
+        )
+        names = likeliest or [row.keyword(question) for row in settings_of(question).values()]
+        remedy = f"Did you mean {', '.join(names)}?"
+        raise SettingError(f"There is no keyword {quote(name)}.", remedy)
     chosen: dict[str, Any] = {**COMMANDS[question].defaults, **settings}
     if chosen.get("sample_size") is None:
         chosen["sample_size"] = DEFAULTS["sample_size"] if is_name else "all"

@@ -14,7 +14,8 @@ SEARCHED: Final = {"corpus": DEFAULTS["search_corpus"], "pooling": DEFAULTS["sea
 
 SEARCH: Final = (
     *("model", "seed", "search_corpus", "search_pooling", "similarity"),
-    *("search_titles", "search_column", "search_encoding", "query_prompt", "text_prompt"),
+    *("search_titles", "search_column", "search_encoding", "search_language"),
+    *("query_prompt", "text_prompt"),
 )
 
 SENTENCES: Final = tuple(name for name in OF_EXPERIMENT if not name.endswith("_prompt"))

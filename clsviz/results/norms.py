@@ -13,6 +13,8 @@ from clsviz.numbers import counted, lowered, number, percent, rounded
 from clsviz.results import provenance
 from clsviz.results.result import POOLINGS, Fact, Result, first, left_out, origin, remedy_of
 from clsviz.settings import Experiment
+from clsviz.sources.models import MOST_TEXTS, unknown_tokens
+from clsviz.sources.sentences import letters_count
 from clsviz.statistics import lengths as by_length
 from clsviz.statistics.curve import Curve
 from clsviz.statistics.lengths import Spread
@@ -70,12 +72,13 @@ def result(fit: NormFit, experiment: Experiment) -> Result:
     )
 
 
-def result_of_own(fit: NormFit, experiment: Experiment, path: Path) -> Result:
-    """The answer for own vectors in a file."""
-    name = path.name
+def result_of_own(fit: NormFit, experiment: Experiment, source: Any) -> Result:
+    """The answer for own vectors, in a file or in memory."""
+    name, is_file = fit.measured.weights.name, isinstance(source, str | Path)
     view = replace(experiment, unit="words") if experiment.unit == "tokens" else experiment
     answer = result(fit, view)
     is_constant = isinstance(fit.problem, Constant)
+    vectors = str(source) if is_file else "memory"
     return replace(
         answer,
         advice=UNNORMALISED if is_constant else answer.advice,
@@ -87,7 +90,7 @@ def result_of_own(fit: NormFit, experiment: Experiment, path: Path) -> Result:
         },
         caveats=(*[IN_WORDS] * (view.unit == "words"), *_caveats(fit, view, "words")),
         about={**answer.about, "model": name, "corpus": name},
-        command=provenance.command("measure", experiment, {"vectors": str(path)}),
+        command=provenance.command("measure", experiment, {"vectors": vectors}),
         weights=None,
     )
 
@@ -185,6 +188,9 @@ def _caveats(fit: NormFit, experiment: Experiment, unit: str = "tokens") -> tupl
         f" {counted(n_both)} measured both ways.": n_both,
     }
     return (
+        *unknown_tokens(measured.weights, measured.sample.sentences(0, MOST_TEXTS)),
+        *fit.caveats,
+        *letters_count(fit.table["sentence"], experiment.unit),
         *left_out(experiment, measured.sample, n_long, n_truncated, unit=unit),
         *(caveat for caveat, holds in cases.items() if holds),
         *measured.sample.corpus.reading.caveats,
