@@ -177,6 +177,8 @@ def chunk_test(
     titles: str = "",
     searches: str | Path | None = None,
     similarity: Similarity = "cosine",
+    chunks: Any = "",
+    overlap: float | None = None,
     chunk_tokens: int | None = None,
     max_lost: float | None = None,
     store: Store = None,
@@ -188,8 +190,10 @@ def chunk_test(
 
     corpus: texts with an order: a text file is one, and each row of a table, or of a list, is one.
     titles, searches: as of `search_test`: searches with right texts, which their best chunk finds.
-    similarity: “cosine”, or “dot”. chunk_tokens, max_lost: tokens of the chunks of your
-    pipeline, and the share of their sentences that may be lost; `details["exceeded"]` names them if
+    similarity: “cosine”, or “dot”. chunks: those that your splitter makes of the texts: a file, a
+    list, a Series or a DataFrame. overlap: the share of a chunk's sentences that the next repeats,
+    as another way to cut. chunk_tokens, max_lost: tokens of the chunks of your pipeline, and the
+    share of the sentences that these, or your chunks, may lose; `details["exceeded"]` names them if
     they surely lose more. sample_size: sentences, by default 2,400. The other settings are those of
     `measure`.
 
@@ -199,9 +203,12 @@ def chunk_test(
     """
     experiment, texts = _experiment(model, corpus, settings, "chunk-test")
     judged = None if searches is None else Path(searches).expanduser()
-    cut = ChunkTestSettings(titles, judged, similarity, chunk_tokens, max_lost)
+    is_name = isinstance(chunks, str | Path)
+    name = str(chunks) if is_name else "memory"
+    cut = ChunkTestSettings(titles, judged, similarity, chunk_tokens, max_lost, name, overlap)
     refuse("chunk-test", experiment, cut)
-    inputs = Workspace.of(store, runner), _progress(progress), texts
+    own = (name or None) if is_name else chunks
+    inputs = Workspace.of(store, runner), _progress(progress), texts, own
     return chunk_words.result(chunking.chunk_test(experiment, cut, *inputs), experiment, cut)
 
 

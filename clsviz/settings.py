@@ -146,6 +146,9 @@ _ROWS: Final = (
             of_search="pooling"),
     Setting("similarity", "cosine", "Similarity", "Dot product heeds norms, cosine does not.",
             SEARCHES, get_args(Similarity)),
+    Setting("own_chunks", "", "Your chunks",
+            "A file of the chunks that your splitter makes of these texts, one a row.",
+            SEARCHES[1:], of_search="chunks", corpus="search_corpus"),
     Setting("seed", 0, "Seed", "Of the draw, and of random weights.", (*EVERY, OWN),
             ends=(0, 2**32 - 1), is_more=True),
     Setting("search_titles", "", "Column that searches",
@@ -187,8 +190,11 @@ _ROWS: Final = (
     Setting("chunk_tokens", None, "", "Tokens of the chunks of your pipeline.", SEARCHES[1:],
             ends=(1, 100_000), kind=int),
     Setting("max_lost", None, "",
-            "Status 1 if these chunks surely lose over this share of their sentences.",
+            "Status 1 if these chunks, or your own, surely lose over this share of the sentences.",
             SEARCHES[1:], ends=(0, 1), kind=float),
+    Setting("overlap", None, "",
+            "Share of a chunk’s sentences that the next one repeats, to try it.", SEARCHES[1:],
+            ends=(0, 0.9), kind=float),
     Setting("random_weights", False, "", "Compare with random weights, of three seeds.",
             ("probe",), kind=bool),
     Setting("ray", None, "",
@@ -307,7 +313,7 @@ class SearchSettings:
 class ChunkTestSettings:
     """The settings of a chunk test besides those of the experiment.
 
-    titles, searches: judged searches for whole texts.
+    titles, searches: judged searches for whole texts. chunks: the name of a file of own ones.
     Raises SettingError where a value cannot be used.
     """
 
@@ -316,10 +322,13 @@ class ChunkTestSettings:
     similarity: Similarity = DEFAULTS["similarity"]
     chunk_tokens: int | None = None
     max_lost: float | None = None
+    chunks: str = ""
+    overlap: float | None = None
 
     def __post_init__(self) -> None:
         _check_values(self)
-        _check_pair(self, ("chunk_tokens", "max_lost"))
+        if self.max_lost is None or not self.chunks:
+            _check_pair(self, ("chunk_tokens", "max_lost"))
 
 
 def setting_of(name: str) -> Setting:

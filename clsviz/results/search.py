@@ -149,6 +149,14 @@ def _facts(numbers: SearchNumbers) -> tuple[Fact, ...]:
     )
 
 
+def unread_facts(what: str, truncated: float, unread: float) -> tuple[Fact, Fact]:
+    """The shares of texts, and of their tokens, that a model does not read to the end."""
+    return (
+        Fact("truncated_share", f"{what} that are cut", truncated, None, "percent", not truncated),
+        Fact("unread_tokens_share", "tokens never read", unread, None, "percent", not truncated),
+    )
+
+
 def _details(numbers: SearchNumbers) -> dict[str, Any]:
     """Entries of JSON besides the facts."""
     similarity, searches, rankings = numbers.similarity, numbers.searches, numbers.rankings

@@ -71,6 +71,50 @@ def test_short_texts_give_way_to_long_ones_where_these_suffice(
     assert cut.caveats[0].endswith(f" texts, none of under {least} sentences.")
 
 
+def split_by_characters(text: str, size: int) -> list[str]:
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+@pytest.mark.parametrize("is_chinese", [False, True])
+def test_a_sentence_is_in_own_chunks_or_cut_in_two_or_left_out(
+    is_chinese: bool, tmp_path: Path
+) -> None:
+    draw = np.random.RandomState(0).randint(0x4E00, 0x5E00, (300, 20))
+    some = [f"{''.join(map(chr, row))}。" for row in draw]
+    if not is_chinese:
+        some = [f"The {' '.join(f'w{number}' for number in row[:9])}." for row in draw]
+    text = " ".join(some)
+    own = [*split_by_characters(text, len(text) // 60)[:30], "@" * 30, "9" * 40]
+    cut = chunks.find(memory(), tmp_path, [text], own=own)
+    assert cut.own
+    pairs = zip(cut.queries, cut.own.relevant, strict=True)
+    for query, relevant in pairs:
+        assert relevant.tolist() == [n for n, one in enumerate(own) if some[query][:-1] in one]
+    is_before = [text.find(one) < len(text) // 2 for one in some]
+    assert abs(len(cut.queries) - sum(is_before)) <= 1
+    assert "Your chunks that hold nothing of the texts: 2." in cut.caveats
+    assert any("hold nothing, left out: 1" in caveat for caveat in cut.caveats)
+
+
+def test_overlapping_chunks_share_sentences_and_hold_all(tmp_path: Path) -> None:
+    texts = [" ".join(map(sentence, range(start, start + 12))) for start in range(0, 240, 12)]
+    cut = chunks.find(memory(), tmp_path, texts)
+    for shared, starts in ((0, (0, 5, 10)), (2, (0, 3, 6, 9)), (4, (*range(8),))):
+        one = cut.recut(5, shared)
+        words = one.corpus.table["sentence"].to_pylist()
+        expected = [" ".join(some[at : at + 5]) for some in map(split, texts) for at in starts]
+        assert words == expected
+        for query, relevant in zip(cut.queries, one.relevant, strict=True):
+            assert relevant.tolist() == [
+                n for n, chunk in enumerate(words) if sentence(query) in chunk
+            ]
+    shuffled = cut.recut(5, seed=1)
+    words = shuffled.corpus.table["sentence"].to_pylist()
+    for query, relevant, at in zip(cut.queries, shuffled.relevant, shuffled.positions, strict=True):
+        chunk = split(words[relevant[0]])
+        assert at == pytest.approx((chunk.index(sentence(query)) + 0.5) / len(chunk))
+
+
 def test_letters_are_the_words_of_chinese(tmp_path: Path) -> None:
     draw = np.random.RandomState(0).randint(0x4E00, 0x5E00, (150, 9))
     short, long = ("".join(map(chr, row)) for row in (draw[0, :5], draw[:, :5].ravel()[:6]))
