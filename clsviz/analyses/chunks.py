@@ -354,7 +354,7 @@ def contained(
     sizes: list[Index] = []
     n_done = 0
     for place in range(len(cut.sizes)):
-        sample, part = cut.sample(place), progress.part(n_done, cut.n_chunks, "texts")
+        sample, part = cut.cut[place].sample, progress.part(n_done, cut.n_chunks, "texts")
         one = _index(sample, weights, experiment, workspace, part)
         n_done += len(sample)
         if place and one.truncated.mean() > MOST_TRUNCATED:
@@ -422,18 +422,19 @@ def contain(cut: Chunks, sizes: Sequence[Index]) -> Containment:
     Raises Undefined where the model reads the chunks of under 100 sentences as a whole.
     """
     is_read = [~one.truncated for one in sizes]
-    is_used = np.all([read[cut.owners[n][cut.queries]] for n, read in enumerate(is_read)], axis=0)
+    owners = (one.owners[cut.queries] for one in cut.cut)
+    is_used = np.all([read[some] for read, some in zip(is_read, owners, strict=False)], axis=0)
     queries = cut.queries[is_used]
     if len(queries) < chunks.FEWEST_SEARCHES:
         reason = f"The model reads the chunks of only {len(queries):,} of {len(cut.queries):,} "
         reason += f"sentences as a whole, and {chunks.FEWEST_SEARCHES} are needed."
         raise Undefined(reason, "Raise sample_size, or choose a model of a higher limit.")
-    words = cut.cut[0].table["sentence"].take(queries).to_pylist()
+    words = [cut.sentences[n] for n in queries]
     asking, ranks = sizes[0].at(queries), []
     for n, (one, read) in enumerate(zip(sizes, is_read, strict=True)):
         new = np.cumsum(read) - 1
-        relevant = [new[some[read[some]]] for some in compress(cut.relevant(n), is_used)]
-        texts = cut.cut[n].table["sentence"].filter(read).to_pylist()
+        relevant = [new[some[read[some]]] for some in compress(cut.cut[n].relevant, is_used)]
+        texts = list(compress(cut.cut[n].chunks, read))
         ranks.append(_ranks(asking, words, one.at(read), texts, relevant))
     columns = list(zip(sizes, is_read, strict=True))
     return Containment(
@@ -442,7 +443,7 @@ def contain(cut: Chunks, sizes: Sequence[Index]) -> Containment:
         n_chunks=tuple(int(read.sum()) for read in is_read),
         n_truncated=tuple(int((~read).sum()) for read in is_read),
         ranks=np.stack(ranks, axis=1),
-        positions=cut.positions[: len(sizes), queries].astype(np.float32),
+        positions=np.array([one.positions[queries] for one in cut.cut[: len(sizes)]], np.float32),
         queries=queries,
         n_left_out=int((~is_used).sum()),
         seconds=sum(one.seconds for one in sizes),
@@ -465,22 +466,22 @@ def recut(
     known = workspace.results.find(key, Variant)
     if known is not None:
         return known
-    asked, total = len(cut.owners[0]), len(cut.owners[0]) + len(cutting.sample)
+    asked, total = len(cut.sentences), len(cut.sentences) + len(cutting.sample)
     on = weights, experiment, workspace
-    asking = _index(cut.sample(0), *on, progress.part(0, total, "texts")).at(measured.queries)
+    asking = _index(cut.cut[0].sample, *on, progress.part(0, total, "texts")).at(measured.queries)
     chunks = _index(cutting.sample, *on, progress.part(asked, total, "texts"))
-    rows = np.searchsorted(cut.queries, measured.queries)
-    words = cut.cut[0].table["sentence"].take(measured.queries).to_pylist()
-    texts = cutting.corpus.table["sentence"].to_pylist()
+    words = [cut.sentences[n] for n in measured.queries]
+    relevant = compress(cutting.relevant, np.isin(cut.queries, measured.queries))
+    positions = cutting.positions[measured.queries] if len(cutting.positions) else np.empty(0)
     with progress.at("analysis"):
-        ranks = _ranks(asking, words, chunks, texts, [cutting.relevant[row] for row in rows])
+        ranks = _ranks(asking, words, chunks, cutting.chunks, list(relevant))
     variant = Variant(
         tokens=float(np.median(chunks.n_tokens)),
-        n_chunks=len(texts),
+        n_chunks=len(cutting.sample),
         truncated=float(chunks.truncated.mean()),
         unread=unread_share(chunks.n_tokens, chunks.truncated),
         ranks=ranks,
-        positions=cutting.positions[rows].astype(np.float32),
+        positions=positions.astype(np.float32),
         seconds=chunks.seconds,
     )
     return workspace.results.put(key, variant)

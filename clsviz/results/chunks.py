@@ -104,7 +104,7 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
         * (settings.chunks != "memory"),
         weights=weights,
         corpus=cut.texts,
-        n_drawn=len(cut.owners[0]),
+        n_drawn=len(cut.sentences),
         answered=answer,
     )
 

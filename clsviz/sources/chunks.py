@@ -3,8 +3,8 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, replace
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,14 +51,16 @@ PIECES: Final = (4, 12)
 
 @dataclass(frozen=True, eq=False)
 class Cutting:
-    """Texts cut in another way.
+    """Texts cut in one way.
 
-    relevant: for each search, the chunks with its sentence or a near-duplicate, of which there may
-    be none. positions: float64 (n_searches,), as those of `Chunks`; () of a splitter unknown.
+    relevant: for each search, the chunks with its sentence or a near-duplicate, if any. owners:
+    intp (n_sentences,), the last chunk that each sentence is in, and positions: float64, the place
+    of its middle in it, from 0 to 1; () of the user's chunks.
     """
 
     corpus: Corpus
-    relevant: tuple[NDArray[np.intp], ...]
+    relevant: Sequence[NDArray[np.intp]]
+    owners: NDArray[np.intp]
     positions: NDArray[np.float64]
 
     @property
@@ -66,56 +68,49 @@ class Cutting:
         """All of its chunks."""
         return Sample(self.corpus, 0, np.arange(self.corpus.table.num_rows))
 
+    @property
+    def chunks(self) -> list[str]:
+        """The texts of its chunks."""
+        texts: list[str] = self.corpus.table["sentence"].to_pylist()
+        return texts
+
 
 @dataclass(frozen=True, eq=False)
 class Chunks:
     """Texts cut into chunks of several sizes, and the sentences that search for theirs.
 
-    sizes: sentences of a chunk; the first is 1. cut: the chunks of each size, in order.
-    owners: intp (n_sizes, n_sentences), the chunk that each sentence is in. positions: float64
-    (n_sizes, n_sentences), the place of its middle in the chunk, from 0 to 1. documents, clusters:
-    intp (n_sentences,), the text of each, and of near-duplicates. queries: intp (n_searches,), the
-    sentences that search, none of them near to another. own: the user's chunks, or None.
-    caveats: sentences.
+    sentences: of the texts, in order. documents, clusters: intp (n_sentences,), the text of each,
+    and of near-duplicates. queries: intp (n_searches,), the sentences that search, none of them
+    near to another. sizes: sentences of a chunk; the first is 1. cut: the chunks of each size. own:
+    the user's chunks, or None. caveats: sentences.
     """
 
     texts: Corpus
-    sizes: tuple[int, ...]
-    cut: tuple[Corpus, ...]
-    owners: NDArray[np.intp]
-    positions: NDArray[np.float64]
+    sentences: Sequence[str]
     documents: NDArray[np.intp]
     clusters: NDArray[np.intp]
     queries: NDArray[np.intp]
-    own: Cutting | None
-    caveats: tuple[str, ...]
+    sizes: tuple[int, ...] = ()
+    cut: tuple[Cutting, ...] = ()
+    own: Cutting | None = None
+    caveats: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:
         """Of the chunks and of what searches."""
-        return copies.digest([corpus.fingerprint for corpus in self.cut], self.queries.tolist())
+        return copies.digest([one.corpus.fingerprint for one in self.cut], self.queries.tolist())
 
     @property
     def n_chunks(self) -> int:
         """Chunks of all sizes."""
-        return sum(corpus.table.num_rows for corpus in self.cut)
-
-    def sample(self, place: int) -> Sample:
-        """All chunks of a size."""
-        return Sample(self.cut[place], 0, np.arange(self.cut[place].table.num_rows))
-
-    def relevant(self, place: int) -> list[NDArray[np.intp]]:
-        """For each search, the chunks of a size with its sentence or a near-duplicate of it."""
-        owners = self.owners[place]
-        near = _members(self.clusters)
-        return [np.unique(owners[near[cluster]]) for cluster in self.clusters[self.queries]]
+        return sum(one.corpus.table.num_rows for one in self.cut)
 
     def recut(self, size: int, overlap: int = 0, seed: int | None = None) -> Cutting:
         """Chunks of so many sentences that share some with the one before.
 
         seed: of the order of the sentences in each text, or None for their own.
         """
-        words, spans = self.cut[0].table["sentence"].to_pylist(), _members(self.documents)
+        spans = _members(self.documents)
         if seed is not None:
             spans = list(map(np.random.RandomState(seed).permutation, spans))
         windows = [
@@ -123,23 +118,18 @@ class Chunks:
             for span in spans
             for at in range(0, max(len(span) - overlap, 1), size - overlap)
         ]
-        lengths = list(map(len, windows))
-        sentences, chunks = np.concatenate(windows), np.repeat(np.arange(len(windows)), lengths)
+        lengths, members = list(map(len, windows)), np.concatenate(windows)
+        numbers = np.repeat(np.arange(len(windows)), lengths)
         within = np.concatenate(list(map(np.arange, lengths)))
-        positions, owners = np.empty(len(words)), defaultdict[int, list[int]](list)
-        positions[sentences] = (within + 0.5) / np.repeat(lengths, lengths)
-        for sentence, chunk in zip(sentences.tolist(), chunks.tolist(), strict=True):
-            owners[self.clusters[sentence]].append(chunk)
-        relevant = (np.unique(owners[cluster]) for cluster in self.clusters[self.queries])
-        texts = [" ".join(words[n] for n in window) for window in windows]
+        owners, positions = np.empty(len(self.sentences), np.intp), np.empty(len(self.sentences))
+        owners[members], positions[members] = numbers, (within + 0.5) / np.repeat(lengths, lengths)
+        holding = defaultdict[int, list[int]](list)
+        for cluster, number in zip(self.clusters[members], numbers.tolist(), strict=True):
+            holding[cluster].append(number)
+        relevant = [np.unique(holding[cluster]) for cluster in self.clusters[self.queries]]
+        texts = [" ".join(self.sentences[n] for n in window) for window in windows]
         corpus = searches.corpus_of(self.texts, f"chunks of {size}", texts)
-        return Cutting(corpus, tuple(relevant), positions[self.queries])
-
-
-def _members(numbers: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """The places of each number from 0."""
-    order = np.argsort(numbers, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
+        return Cutting(corpus, relevant, owners, positions)
 
 
 def find(
@@ -196,20 +186,12 @@ def find(
     which = f"drawn by the seed from {which}" if len(queries) == MOST_SEARCHES else which
     caveats.append(f"{len(queries):,} of {n:,} sentences search: {which}.")
     documents_of = np.repeat(np.arange(len(chosen)), list(map(len, chosen)))
-    sizes, cut, owners, positions = [], [], [], []
-    for size in SIZES:
-        starts = [(document, at) for document in chosen for at in range(0, len(document), size)]
-        chunks = [document[at : at + size] for document, at in starts]
-        lengths = np.array(list(map(len, chunks)))
-        if size > 1 and lengths[lengths == size].sum() < LEAST_FULL * n:
-            break
-        sizes.append(size)
-        cut.append(searches.corpus_of(corpus, f"chunks of {size}", list(map(" ".join, chunks))))
-        owners.append(np.repeat(np.arange(len(chunks)), lengths))
-        within = np.concatenate([np.arange(length) for length in lengths])
-        positions.append((within + 0.5) / np.repeat(lengths, lengths))
-    arrays = np.stack(owners), np.stack(positions), documents_of, clusters, queries
-    return Chunks(corpus, tuple(sizes), tuple(cut), *arrays, cutting, tuple(caveats))
+    made = Chunks(corpus, words, documents_of, clusters, queries)
+    lengths = np.bincount(documents_of)
+    full = {size: (lengths // size * size).sum() for size in SIZES}
+    sizes = tuple(takewhile(lambda size: size == 1 or full[size] >= LEAST_FULL * n, SIZES))
+    cut = tuple(map(made.recut, sizes))
+    return replace(made, sizes=sizes, cut=cut, own=cutting, caveats=tuple(caveats))
 
 
 def _choose(documents: Sequence[list[str]], experiment: Experiment) -> tuple[list[list[str]], int]:
@@ -281,7 +263,14 @@ def _own(
         f"Your chunks that hold nothing of the texts: {n_foreign:,}.": n_foreign,
     }
     caveats = (*corpus.reading.caveats, *(caveat for caveat, n in counts.items() if n))
-    return Cutting(corpus, tuple(relevant), np.zeros(len(queries))), queries, list(caveats)
+    none = np.empty(0)
+    return Cutting(corpus, relevant, none.astype(np.intp), none), queries, list(caveats)
+
+
+def _members(numbers: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """The places of each number from 0."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
 
 
 def _letters(text: str) -> str:

@@ -42,9 +42,9 @@ def made_up(cut: Chunks, falling: float, seed: int) -> list[Index]:
     """Chunks as sums of random vectors, those at the end with less weight."""
     sentences = np.random.RandomState(seed).normal(size=(1200, WIDTH))
     indices = []
-    for owners, positions in zip(cut.owners, cut.positions, strict=True):
-        vectors = np.zeros((owners.max() + 1, WIDTH))
-        np.add.at(vectors, owners, sentences * (1 - falling * positions)[:, None])
+    for one in cut.cut:
+        vectors = np.zeros((len(one.sample), WIDTH))
+        np.add.at(vectors, one.owners, sentences * (1 - falling * one.positions)[:, None])
         n = len(vectors)
         columns = np.full(n, 9, np.int32), np.zeros(n, np.bool_)
         indices.append(Index(vectors.astype(np.float32), *columns))
