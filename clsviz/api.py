@@ -131,6 +131,7 @@ def search_test(
     query_vectors: str | Path | None = None,
     similarity: Similarity = "cosine",
     max_exposure: float | None = None,
+    max_truncated: float | None = None,
     length_power: float | None = None,
     store: Store = None,
     progress: Shows = silent,
@@ -144,8 +145,9 @@ def search_test(
     searches. searches: a file of `query` and `ids`, separated by spaces, or of `query` and `text`.
     vectors, query_vectors: own ones, in the place of model and corpus, as .parquet or .npz: `text`,
     `vector` and maybe `id`; `query`, `vector` and `ids` (without `id`, numbers of rows from 0).
-    similarity: “cosine”, or “dot”. max_exposure: a limit; `details["exceeded"]` has the fifths
-    that are surely beyond. length_power: of tokens, by which scores are multiplied as another fix.
+    similarity: “cosine”, or “dot”. max_exposure, max_truncated: limits; `details["exceeded"]` has
+    the fifths that are surely beyond the first, and “truncated texts” if more of them than the
+    second are cut. length_power: of tokens, by which scores are multiplied as another fix.
     sample_size: texts, at most. The other settings are those of `measure`.
 
     Returns recall, nDCG and exposure by fifths of the texts' lengths, an advised fix, and a table
@@ -158,6 +160,7 @@ def search_test(
         titles=titles,
         similarity=similarity,
         max_exposure=max_exposure,
+        max_truncated=max_truncated,
         length_power=length_power,
         **{key: Path(name).expanduser() for key, name in files.items() if name is not None},
     )

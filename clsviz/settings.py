@@ -184,6 +184,9 @@ _ROWS: Final = (
     Setting("max_exposure", None, "",
             "Status 1 if a fifth’s exposure is significantly beyond this ratio.", SEARCHES[:1],
             ends=(1, 1000), kind=float),
+    Setting("max_truncated", None, "",
+            "Status 1 if the model reads more than this share of the texts only in part.",
+            SEARCHES[:1], ends=(0, 1), kind=float),
     Setting("length_power", None, "",
             "Of tokens, by which scores are multiplied as another fix to try.", SEARCHES[:1],
             ends=(-2, 2), kind=float),
@@ -288,7 +291,8 @@ class Settings(TypedDict, total=False):
 class SearchSettings:
     """The settings of a search test besides those of the experiment.
 
-    max_exposure: exposures surely beyond it, or below 1 / it, exceed it.
+    max_exposure: exposures surely beyond it, or below 1 / it, exceed it. max_truncated: share of
+    texts that the model may read in part.
     Raises SettingError where a value cannot be used.
     """
 
@@ -299,6 +303,7 @@ class SearchSettings:
     query_vectors: Path | None = None
     similarity: Similarity = DEFAULTS["similarity"]
     max_exposure: float | None = None
+    max_truncated: float | None = None
     length_power: float | None = None
 
     def __post_init__(self) -> None:
@@ -307,6 +312,9 @@ class SearchSettings:
         if self.vectors is not None and (self.task or self.titles or self.searches is not None):
             reason = "Own vectors name the right texts by their ids."
             raise SettingError(reason, "Leave task, titles and searches out.")
+        if self.vectors is not None and self.max_truncated is not None:
+            reason = "Own vectors do not tell which texts were cut."
+            raise SettingError(reason, "Leave max_truncated out.")
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,13 @@ from clsviz.sources.searches import Searches
 from clsviz.statistics import fixes
 from clsviz.statistics.exposure import Evaluation, Ranking
 from clsviz.statistics.fixes import Effect, advise
+from clsviz.statistics.intervals import Floats
+from clsviz.statistics.lengths import unread_share
 from clsviz.statistics.ranking import Qrels, rank, rank_by_words, relevant_ranks, unit
 
 OTHER: Final[dict[str, Similarity]] = {"cosine": "dot", "dot": "cosine"}
 
-VERSION: Final = 3  # changes when rankings are computed in another way
+VERSION: Final = 4  # changes when rankings are computed in another way
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +38,8 @@ class Rankings:
     retrievers: bm25, cosine, dot, and each of the last two with a fix, as “dot calibrated”.
     top_k: unsigned (n_retrievers, n_searches, 10), places of texts.
     ranks, nearest: int32 (2, n_searches), by cosine and dot product: the rank of the best right
-    text, from 1, and its place. coefficients: of fixes that were fitted to all searches.
+    text, from 1, and its place. matches: float64 (2, 5, 6), as `Evaluation.matches` has them, by
+    cosine and dot product. coefficients: of fixes that were fitted to all searches.
     seconds: that measuring took.
     """
 
@@ -47,6 +50,7 @@ class Rankings:
     top_k: NDArray[np.unsignedinteger]
     ranks: NDArray[np.int32]
     nearest: NDArray[np.int32]
+    matches: Floats
     coefficients: Mapping[str, Mapping[str, float]]
     seconds: float
 
@@ -76,6 +80,12 @@ class SearchNumbers:
     words: Ranking
     fixes: Mapping[str, tuple[Ranking, Effect]]
     advice: Effect | None
+
+    @property
+    def truncated(self) -> tuple[float, float]:
+        """Shares of texts, and of their tokens, that the model does not read."""
+        n_tokens, truncated = self.rankings.n_tokens, self.rankings.truncated
+        return float(truncated.mean()), unread_share(n_tokens, truncated)
 
 
 def search(
@@ -164,11 +174,13 @@ def rank_all(made: Searches, indexed: Indexed, seed: int, power: float | None) -
 
     power: of the user's own fix, or None. Raises Undefined where the texts have too few lengths.
     """
-    qrels, n = Evaluation.of(made.relevant, indexed.n_tokens).qrels, len(made.relevant)
-    folds = fixes.folds_of(n, seed)
     words = [some.table["sentence"].to_pylist() for some in (made.queries, made.texts)]
+    families = near_duplicates(words[1])
+    evaluation = Evaluation.of(made.relevant, indexed.n_tokens, seed, families)
+    qrels, n = evaluation.qrels, len(made.relevant)
+    folds = fixes.folds_of(n, seed)
     top_k = {"bm25": rank_by_words(*words)}
-    coefficients, nearest = {}, []
+    coefficients, nearest, matches = {}, [], []
     # Tokens beyond those that the model reads have no part in a vector.
     limit = indexed.n_tokens[~indexed.truncated].max(initial=0) or indexed.n_tokens.max()
     lengths = np.minimum(indexed.n_tokens, limit)
@@ -188,14 +200,16 @@ def rank_all(made: Searches, indexed: Indexed, seed: int, power: float | None) -
             fitted = trial.fit(fix, np.ones(n, np.bool_))
             coefficients[f"{similarity} {fix}"] = dict(fitted.coefficients)
         nearest.append(relevant_ranks(queries, texts, qrels))
+        matches.append(evaluation.matches(queries, texts))
     return Rankings(
         n_tokens=indexed.n_tokens,
         truncated=indexed.truncated,
-        families=near_duplicates(words[1]),
+        families=families,
         names=tuple(top_k),
         top_k=np.stack(list(top_k.values())).astype(np.min_scalar_type(qrels.n_texts)),
         ranks=np.stack([ranks for ranks, _ in nearest]),
         nearest=np.stack([places for _, places in nearest]),
+        matches=np.stack(matches),
         coefficients=coefficients,
         seconds=indexed.seconds,
     )

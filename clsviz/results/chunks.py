@@ -350,7 +350,6 @@ def _caveats(
     )
     lost = f"lose over {percent(settings.max_lost or 0)} of their sentences"
     beyond, undecided = (", ".join(excess.get(key, [])) for key in ("exceeded", "undecided"))
-    truncated = f"only the beginning of {percent(measured.truncated)} of the whole texts"
     cases = {
         f"{EASY}: real ones are found less often.": True,
         f"{STRINGS}.": True,
@@ -363,7 +362,6 @@ def _caveats(
         f"Only {answer.n_equal} chunks compete: among {N_EQUAL}, fewer sentences find theirs.": (
             answer.n_equal < N_EQUAL
         ),
-        f"The model reads {truncated}.": answer.gains and measured.truncated,
         **pipeline_caveats(weights, answer.similarity),
         f"Chunks of {beyond} {lost}.": beyond,
         f"Too few searches to tell if chunks of {undecided} {lost}.": undecided,

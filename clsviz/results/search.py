@@ -14,7 +14,7 @@ from clsviz.results.norms import IN_WORDS
 from clsviz.results.result import Fact, Result, origin
 from clsviz.settings import Experiment, SearchSettings
 from clsviz.sources.models import Weights
-from clsviz.statistics.exposure import FAIR, QUINTILES, SIGNIFICANT, Ranking
+from clsviz.statistics.exposure import FAIR, MATCHES, QUINTILES, SIGNIFICANT, UNRELATED, Ranking
 from clsviz.statistics.fixes import FORMULAS
 
 if TYPE_CHECKING:
@@ -34,12 +34,15 @@ FIXES: Final = {
 
 MOST_MISLED: Final = 10
 
+TRUNCATED: Final = "truncated texts"
+"""The name of a limit that is exceeded."""
+
 
 def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSettings) -> Result:
     """The answer in words."""
     searches, model = numbers.searches, numbers.model
     verdict = verdict_of(numbers)
-    excess = _excess(numbers.own.quintiles, search.max_exposure)
+    excess = _excess(numbers, search)
     settings = {**asdict(experiment), **provenance.values(search)}
     if search.vectors is not None:
         settings |= dict.fromkeys(("model", "corpus"), search.vectors.name)
@@ -143,6 +146,7 @@ def _facts(numbers: SearchNumbers) -> tuple[Fact, ...]:
             Fact(f"exposure_{name}", f"{name} fifth", exposure, interval, "times")
             for name, exposure, interval in (rows[0], rows[-1])
         ),
+        *unread_facts("texts", *numbers.truncated),
         Fact("n_searches", "searches", qrels.n_searches, None, "count"),
         Fact("n_texts", "texts", qrels.n_texts, None, "count"),
         Fact("n_used", "searches", qrels.n_searches, None, "count", is_quiet=True),
@@ -160,6 +164,7 @@ def unread_facts(what: str, truncated: float, unread: float) -> tuple[Fact, Fact
 def _details(numbers: SearchNumbers) -> dict[str, Any]:
     """Entries of JSON besides the facts."""
     similarity, searches, rankings = numbers.similarity, numbers.searches, numbers.rankings
+    matches = rankings.matches[list(OTHER).index(similarity)]
     fix = numbers.advice.fix if numbers.advice else None
     correction = fix and {
         "formula": FORMULAS[fix],
@@ -168,6 +173,7 @@ def _details(numbers: SearchNumbers) -> dict[str, Any]:
     return {
         **_ranking(numbers.own),
         "task": searches.task,
+        "matches": [dict(zip(MATCHES, row, strict=True)) for row in matches.tolist()],
         "bm25": _ranking(numbers.words),
         "other_similarity": {"similarity": OTHER[similarity], **_ranking(numbers.other)},
         "fixes": {
@@ -246,6 +252,27 @@ def misled_title(rows: "pd.DataFrame") -> str:
     return f"Searches that miss find texts on average up to {ratio} than the right one"
 
 
+def match_title(result: Result) -> str:
+    """One threshold for all lengths, or not, in a sentence."""
+    table = match_table(result)
+    low, high, least = table["low"], table["high"], table["threshold"]
+    a, b = least.idxmin(), least.idxmax()
+    if low.max() > 2 * (1 - UNRELATED) or high.min() < (1 - UNRELATED) / 2:
+        under = f"stay under {rounded(least[a])} for the {a} fifth, under {rounded(least[b])}"
+        return f"No one threshold serves all lengths: unrelated texts {under} for the {b}"
+    if high.max() <= 2 * (1 - UNRELATED) and low.min() >= (1 - UNRELATED) / 2:
+        under = f"stay under {rounded(least[a])} to {rounded(least[b])} in 99 of 100 pairs"
+        return f"One threshold serves all lengths: unrelated texts {under}"
+    return "Too few pairs to tell if one threshold serves all lengths"
+
+
+def match_table(result: Result) -> "pd.DataFrame":
+    """A row for each fifth, with columns MATCHES."""
+    import pandas as pd
+
+    return pd.DataFrame(result.details["matches"], QUINTILES)
+
+
 def fix_title(result: Result) -> str:
     """The fix that is advised, of those that were tried."""
     n, fix = len(result.details["fixes"]), result.details["advised_fix"]
@@ -300,29 +327,35 @@ def _picture(numbers: SearchNumbers) -> dict[str, Any]:
     }
 
 
-def _excess(quintiles: "pd.DataFrame", most: float | None) -> dict[str, list[str]]:
-    """The fifths whose exposure is surely beyond a limit, and those for which that is open."""
-    if most is None:
+def _excess(numbers: SearchNumbers, search: SearchSettings) -> dict[str, list[str]]:
+    """What is surely beyond a limit, and the fifths for which that is open."""
+    most, quintiles = search.max_exposure, numbers.own.quintiles
+    if search.max_truncated is None and most is None:
         return {}
+    is_cut = numbers.truncated[0] > (1 if search.max_truncated is None else search.max_truncated)
+    cut, most = [TRUNCATED] * is_cut, np.inf if most is None else most
     low, high = quintiles["low"], quintiles["high"]
     exceeded = (low > most) | (high < 1 / most)
     undecided = ((low < 1 / most) | (high > most)) & ~exceeded
-    return {"exceeded": [*quintiles.index[exceeded]], "undecided": [*quintiles.index[undecided]]}
+    names = [*quintiles.index[exceeded], *cut]
+    return {"exceeded": names, "undecided": [*quintiles.index[undecided]]}
 
 
 def _caveats(
     numbers: SearchNumbers, excess: Mapping[str, list[str]], search: SearchSettings
 ) -> tuple[str, ...]:
     """Everything left out or doubtful, a sentence each."""
-    truncated = float(numbers.rankings.truncated.mean())
     most = search.max_exposure or 1.0
     limits, few = f"{rounded(1 / most)} to {most:g}", "Too few texts or searches to tell"
-    beyond, undecided = (", ".join(excess.get(key, [])) for key in ("exceeded", "undecided"))
+    names = [name for name in excess.get("exceeded", []) if name != TRUNCATED]
+    beyond, undecided = ", ".join(names), ", ".join(excess.get("undecided", []))
+    share = percent(search.max_truncated or 0)
     cases = {
-        f"The model reads only the beginning of {percent(truncated)} of the texts.": truncated,
         IN_WORDS: search.vectors,
         **pipeline_caveats(numbers.model, search.similarity),
         f"Exposure is outside {limits} for fifths: {beyond}.": beyond,
+        f"The model reads over {share} of the texts in part.": TRUNCATED
+        in excess.get("exceeded", []),
         f"{few} if exposure is within {limits} for fifths: {undecided}.": undecided,
     }
     return (*numbers.searches.caveats, *(text for text, holds in cases.items() if holds))
