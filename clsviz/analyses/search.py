@@ -1,6 +1,6 @@
 """Texts ranked for searches by every retriever: measured once, then stored; and evaluated."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from clsviz.analyses import own_vectors
 from clsviz.analyses.own_vectors import Indexed
 from clsviz.errors import Undefined
-from clsviz.jobs.measure import Workspace, last_vectors
+from clsviz.jobs.measure import Workspace, last_vectors, measure_texts
+from clsviz.measurements import Last
 from clsviz.progress import Progress
 from clsviz.settings import Experiment, SearchSettings, Similarity
 from clsviz.sources import models, searches
@@ -21,11 +22,23 @@ from clsviz.sources.searches import Searches
 from clsviz.statistics import fixes
 from clsviz.statistics.exposure import Evaluation, Ranking
 from clsviz.statistics.fixes import Effect, advise
-from clsviz.statistics.intervals import Floats
+from clsviz.statistics.intervals import Floats, Interval, of_mean
 from clsviz.statistics.lengths import unread_share
 from clsviz.statistics.ranking import Qrels, rank, rank_by_words, relevant_ranks, unit
 
 OTHER: Final[dict[str, Similarity]] = {"cosine": "dot", "dot": "cosine"}
+
+NEUTRAL: Final = " It goes on like this, and there is no more to say about it here."
+
+LENGTHENED: Final[dict[str, Callable[[str], str]]] = {
+    "cut to half": lambda text: text[: len(text) // 2],
+    "repeated": lambda text: f"{text} {text}",
+    "padded to twice": lambda text: text + (NEUTRAL * len(text))[: len(text)],
+}
+"""Changes of the length of a text."""
+
+MOST_LENGTHENED, SHORTEST = 200, 10
+"""Searches whose right text is changed, and tokens of it, at least."""
 
 VERSION: Final = 4  # changes when rankings are computed in another way
 
@@ -61,12 +74,30 @@ class Rankings:
 
 
 @dataclass(frozen=True, eq=False)
+class Lengthened:
+    """Ranks of a right text of n searches as it is, and made shorter and longer as LENGTHENED says.
+
+    ranks: int32 (2, 4, n), by cosine and dot product. gains: float64 (2, 3, n), of its score.
+    """
+
+    ranks: NDArray[np.int32]
+    gains: Floats
+    seconds: float
+
+    def changes(self, similarity: str, seed: int) -> list[tuple[float, Interval]]:
+        """Places lost by each, on average, with intervals."""
+        ranks = self.ranks[list(OTHER).index(similarity)].astype(float)
+        return [(float(one.mean()), of_mean(one, seed)) for one in ranks[1:] - ranks[0]]
+
+
+@dataclass(frozen=True, eq=False)
 class SearchNumbers:
     """Searches, what every retriever ranks first for them, and its evaluation by a similarity.
 
     model: what ranked, or None for own vectors. fingerprint: of the model or the vectors.
     own, other, words: by the similarity, by the other one, by BM25. fixes: by name, each with its
-    effect. advice: the effect of the one that is advised.
+    effect. advice: the effect of the one that is advised. lengthened: None of own vectors, and
+    where the model reads too few texts of twice the length.
     """
 
     searches: Searches
@@ -80,6 +111,7 @@ class SearchNumbers:
     words: Ranking
     fixes: Mapping[str, tuple[Ranking, Effect]]
     advice: Effect | None
+    lengthened: Lengthened | None = None
 
     @property
     def truncated(self) -> tuple[float, float]:
@@ -109,8 +141,50 @@ def search(
         weights = models.find(experiment.model, experiment.seed, progress)
         made = searches.find(experiment, workspace.root, **choice, texts=texts, progress=progress)
     rankings = ranked(made, weights, experiment, settings.length_power, workspace, progress)
+    lengthened = _lengthened(made, rankings, weights, experiment, workspace, progress)
     with progress.at("analysis"):
-        return evaluate(made, rankings, experiment, settings, weights)
+        numbers = evaluate(made, rankings, experiment, settings, weights)
+        return replace(numbers, lengthened=lengthened)
+
+
+def _lengthened(
+    made: Searches,
+    rankings: Rankings,
+    weights: Weights,
+    experiment: Experiment,
+    workspace: Workspace,
+    progress: Progress,
+) -> Lengthened | None:
+    """Change the length of a right text of some searches; the changed texts are never stored."""
+    lengths, truncated = rankings.n_tokens, rankings.truncated
+    pairs = np.array([relevant[0] for relevant in made.relevant])
+    limit = lengths[~truncated].max(initial=0)
+    is_read = (lengths[pairs] >= SHORTEST) & (2 * lengths[pairs] <= limit)
+    order = np.random.RandomState(experiment.seed).permutation(len(pairs))
+    rows = order[is_read[order]][:MOST_LENGTHENED]
+    if len(rows) < searches.FEWEST:
+        return None
+    key = ("lengthened", *key_of(made, weights.fingerprint, experiment, None))
+    known = workspace.results.find(key, Lengthened)
+    if known is not None:
+        return replace(known, seconds=0.0)
+    indexed = index(made, weights, experiment, workspace, progress)
+    own = made.texts.table["sentence"].take(pairs[rows]).to_pylist()
+    texts = [change(text) for change in LENGTHENED.values() for text in own]
+    arrays = measure_texts(weights, experiment, "last", texts, workspace, progress)
+    new = Last.from_slices([arrays]).of(experiment.pooling)
+    ranks, gains = [], []
+    for scale in (unit, lambda vectors: vectors):
+        queries, vectors = scale(indexed.queries[rows]), scale(indexed.texts)
+        scores = queries @ vectors.T
+        before = scores[np.arange(len(rows)), pairs[rows]]
+        after = np.einsum("nj,vnj->vn", queries, scale(new).reshape(-1, *queries.shape))
+        for row, wrong in zip(rows, scores, strict=True):
+            wrong[made.relevant[row]] = -np.inf
+        ranks.append([1 + (scores > one[:, None]).sum(axis=1) for one in (before, *after)])
+        gains.append(after - before)
+    arrays_of = np.array(ranks, np.int32), np.array(gains, np.float64)
+    return workspace.results.put(key, Lengthened(*arrays_of, indexed.seconds))
 
 
 def search_own(experiment: Experiment, settings: SearchSettings) -> SearchNumbers:

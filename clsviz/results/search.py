@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from clsviz.analyses.search import OTHER, SearchNumbers, key_of
+from clsviz.analyses.search import LENGTHENED, OTHER, SearchNumbers, key_of
 from clsviz.encoder import pipeline
 from clsviz.numbers import lowered, percent, points, rounded, times
 from clsviz.results import provenance
@@ -146,11 +146,39 @@ def _facts(numbers: SearchNumbers) -> tuple[Fact, ...]:
             Fact(f"exposure_{name}", f"{name} fifth", exposure, interval, "times")
             for name, exposure, interval in (rows[0], rows[-1])
         ),
+        *_places_lost(numbers),
         *unread_facts("texts", *numbers.truncated),
         Fact("n_searches", "searches", qrels.n_searches, None, "count"),
         Fact("n_texts", "texts", qrels.n_texts, None, "count"),
         Fact("n_used", "searches", qrels.n_searches, None, "count", is_quiet=True),
     )
+
+
+def _places_lost(numbers: SearchNumbers) -> list[Fact]:
+    """Places that a right text loses, on average, by each change of its length."""
+    if numbers.lengthened is None:
+        return []
+    changes = numbers.lengthened.changes(numbers.similarity, 0)
+    return [
+        Fact(f"places_lost_{key.split()[0]}", f"places lost, {key}", *change, is_quiet=n != 1)
+        for n, (key, change) in enumerate(zip(LENGTHENED, changes, strict=True))
+    ]
+
+
+def lengthened_title(result: Result) -> str:
+    """The change of the rank of a right text that is twice as long, in a sentence."""
+    fact = next((fact for fact in result.facts if fact.key == "places_lost_repeated"), None)
+    if fact is None:
+        return "Too few right texts to try them at twice their length"
+    low, high = fact.interval or (0.0, 0.0)
+    if low <= 0 <= high:
+        return (
+            f"Repeated, the same text loses no places for sure ({rounded(low)} to {rounded(high)})"
+        )
+    sign, verb = (-1, "gains") if high < 0 else (1, "loses")
+    ends = " to ".join(rounded(end) for end in sorted((sign * low, sign * high)))
+    value = rounded(sign * (fact.value or 0.0))
+    return f"Repeated, the same text {verb} {value} place{'s' * (value != '1')} ({ends}) on average"
 
 
 def unread_facts(what: str, truncated: float, unread: float) -> tuple[Fact, Fact]:

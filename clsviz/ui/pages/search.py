@@ -6,10 +6,12 @@ from typing import Final
 import streamlit as st
 
 from clsviz import api
+from clsviz.figures import quintiles
 from clsviz.numbers import counted
 from clsviz.results.search import (
     fix_table,
     fix_title,
+    lengthened_title,
     match_table,
     match_title,
     misled,
@@ -18,7 +20,12 @@ from clsviz.results.search import (
 from clsviz.sources.searches import Searches
 from clsviz.ui import cards, chart, layout, share, sidebar, work
 
-HEIGHT = 520
+HEIGHT, LOWER = 520, 240
+
+CHANGED = (
+    "A right text of some searches, cut to the first half of its words, said twice, or followed by "
+    "as many words that say nothing: the places that it loses among the others, with intervals."
+)
 
 READING = (
     "Exposure is how often texts of a fifth are among the first ten, over how often they are "
@@ -127,6 +134,13 @@ with st.expander(layout.escape(fix_title(result)), key="fixes", on_change="rerun
             coefficients = correction["coefficients"].items()
             numbers = ", ".join(f"{name} = {x:.4g}" for name, x in coefficients)
             st.code(f"{correction['formula']}\n{numbers}".strip(), language=None, wrap_lines=True)
+with st.expander(
+    layout.escape(lengthened_title(result)), key="lengthened", on_change="rerun"
+) as box:
+    if box.open and result.answered.lengthened:
+        picture = work.picture(result, quintiles.lengthened)
+        chart.show(picture, key="lengthened-texts", alt=lengthened_title(result), height=LOWER)
+        st.caption(CHANGED)
 with st.expander(layout.escape(match_title(result)), key="matches", on_change="rerun") as box:
     if box.open:
         st.dataframe(
