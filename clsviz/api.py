@@ -12,6 +12,7 @@ from clsviz.analyses import norms as measuring
 from clsviz.analyses import probes as probing
 from clsviz.analyses import search as searching
 from clsviz.analyses import typed as tracing
+from clsviz.analyses.recall import RecallSettings
 from clsviz.analyses.typed import EXAMPLE, Trace
 from clsviz.errors import ClsvizError, CorpusError, SettingError
 from clsviz.jobs.measure import Workspace, draw, find_model
@@ -97,6 +98,9 @@ def probe(
     corpus: Any = "python-docs",
     *,
     random_weights: bool | None = False,
+    recall: bool | None = False,
+    search_corpus: str = DEFAULTS["search_corpus"],
+    search_titles: str = "",
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
@@ -106,7 +110,8 @@ def probe(
 
     layer, pooling: the vector whose direction, with half as many sentences and with shuffled
     lengths, is tested too. random_weights: also with random weights, of three seeds; None: where
-    they are stored.
+    they are stored. recall: also how often the same vectors of the texts of search_corpus are found
+    by those of their titles, in the column search_titles; None: where that is stored.
     The other settings are those of `measure`.
 
     Returns R² and the error of held-out predictions as facts, and a table with a row for each
@@ -114,9 +119,15 @@ def probe(
     """
     experiment, texts = _experiment(model, corpus, settings)
     refuse("probe", experiment)
+    search = None
+    if recall is not False:
+        search = RecallSettings(search_corpus, search_titles, is_measured=bool(recall))
+    elif (search_corpus, search_titles) != (DEFAULTS["search_corpus"], ""):
+        raise SettingError("Probes search nothing without recall.", "Set recall, too.")
     in_words = _progress(progress).worded(lambda numbers: probe_words.result(numbers, experiment))
     inputs = experiment, Workspace.of(store, runner), in_words, texts
-    result = probe_words.result(probing.probes(*inputs, random_weights=random_weights), experiment)
+    numbers = probing.probes(*inputs, random_weights=random_weights, recall=search)
+    result = probe_words.result(numbers, experiment)
     return result if texts is None else replace(result, command="")
 
 

@@ -249,11 +249,17 @@ def test_typed_sentences_come_by_a_link_are_measured_once_and_stored_nowhere(
     assert not any(b"sings</b>" in file.read_bytes() for file in tmp_path.rglob("*.*"))
 
 
-def test_random_weights_come_by_a_click(visit: Visit, answer: Answer) -> None:
-    page = redraw(visit(LENGTH), is_answered)
-    page.button(key="measure-random").click().run()
+def test_random_weights_and_recall_come_by_a_click(
+    visit: Visit, answer: Answer, titled: Path
+) -> None:
+    page = redraw(visit(LENGTH, search_corpus=str(titled)), is_answered)
+    page.button(key="measure-recall").click().run()
+    redraw(page, lambda page: "recall among ten" in words(page.caption))
+    options: dict[str, Any] = {"recall": True, "search_corpus": str(titled)}
+    assert has(page, answer(LENGTH, **options))
+    page.button(key="measure-random_weights").click().run()
     redraw(page, lambda page: "random weights" in words(page.caption))
-    assert has(page, answer(LENGTH, random_weights=True))
+    assert has(page, answer(LENGTH, **options, random_weights=True))
 
 
 def test_a_search_measures_texts_once(visit: Visit, runner: Runner, link: dict[str, str]) -> None:
