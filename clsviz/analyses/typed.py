@@ -1,6 +1,7 @@
 """A sentence in a model, in parts and word by word, and the sentences that are nearest to it."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.analyses.select import lengths
-from clsviz.encoder.anatomy import Anatomy
+from clsviz.encoder.anatomy import Anatomy, Tokens
 from clsviz.errors import Undefined
 from clsviz.jobs.measure import Workspace, measure, prepare
 from clsviz.measurements import Vectors
@@ -79,6 +80,46 @@ def trace(
         arrays = workspace.runner.run(weights, precision, beginnings(text), "vectors")
     steps = Vectors.from_slices([arrays])
     return Trace(text, anatomy, workspace.results.put(key, steps) if text == EXAMPLE else steps)
+
+
+def tokens_of(
+    weights: Weights,
+    precision: Precision,
+    texts: Sequence[str],
+    has_attention: bool,
+    workspace: Workspace,
+    progress: Progress,
+) -> list[Tokens]:
+    """Every token of some texts, of which nothing is stored."""
+    with progress.at("model", weights):
+        workspace.runner.load(weights, precision)
+        runs = weights, precision
+        return [workspace.runner.tokens(*runs, text, has_attention) for text in texts]
+
+
+def shared_words(first: Tokens, second: Tokens, layer: int) -> "pd.DataFrame":
+    """Words that two texts share, and the cosine of the two vectors of each: word, before, after.
+
+    A vector is the mean over the word's tokens, where it comes first: before, of the embedding
+    output; after, of the layer.
+    """
+    import pandas as pd
+
+    places: list[dict[str, slice]] = []
+    for tokens in (first, second):
+        spans = [
+            (word, slice(*span)) for word, *span in tokens.words if any(map(str.isalnum, word))
+        ]
+        places.append({word.casefold(): span for word, span in spans[::-1]})
+    rows = []
+    for word in dict.fromkeys(word.casefold() for word, *_ in first.words):
+        if word in places[0] and word in places[1]:
+            a, b = (
+                tokens.vectors[of_text[word]].mean(axis=0)
+                for tokens, of_text in zip((first, second), places, strict=True)
+            )
+            rows.append((word, *(float(cosine(a[n], b[n])) for n in (0, layer))))
+    return pd.DataFrame(rows, columns=["word", "before", "after"])
 
 
 @dataclass(frozen=True, eq=False)

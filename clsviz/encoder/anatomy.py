@@ -52,6 +52,51 @@ class Anatomy:
     by_hand: NDArray[np.float32]
 
 
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """Every token of a text in a model.
+
+    words: as `Tokenizer.words`. vectors: as `Encoder.tokens`. attention: float32 (n_layers,
+    n_tokens), the share of [CLS]'s attention that goes to each token, a mean over heads; (0,
+    n_tokens) where it was not asked for, or transformers' code of the model does not give it.
+    """
+
+    words: tuple[tuple[str, int, int], ...]
+    vectors: NDArray[np.float32]
+    attention: NDArray[np.float32]
+
+
+def tokens(encoder: "Encoder", text: str, has_attention: bool) -> Tokens:
+    """The tokens of a text; raises CorpusError where it is not text, and ModelError."""
+    vectors = encoder.tokens(text)
+    ids = encoder.tokenizer.with_special_tokens(encoder.tokenizer.ids([text])[0])
+    attention = _attention(encoder, ids) if has_attention else np.empty((0, len(ids)), np.float32)
+    return Tokens(encoder.tokenizer.words(text), vectors, attention)
+
+
+def _attention(encoder: "Encoder", ids: list[int]) -> NDArray[np.float32]:
+    """The attention of [CLS], by a model of its own: that of the encoder does not tell."""
+    import torch
+
+    from clsviz.encoder import load, pipeline
+
+    weights, frame = encoder.weights, encoder.tokenizer.frame
+    _, model = load.load(weights, pipeline.read(weights.folder))
+    inputs = {"input_ids": ids} | (
+        {"token_type_ids": frame.token_types(len(ids))} if frame.types else {}
+    )
+    try:
+        model.set_attn_implementation("eager")
+        with torch.inference_mode():
+            rows = {name: torch.tensor([row]) for name, row in inputs.items()}
+            attentions = model(**rows, output_attentions=True, return_dict=True).attentions
+        shares = np.stack([heads[0, :, 0].mean(dim=0).numpy() for heads in attentions])
+        is_whole = shares.shape[1:] == (len(ids),) and np.allclose(shares.sum(axis=1), 1, atol=1e-3)
+    except (AttributeError, LookupError, TypeError, ValueError, RuntimeError):
+        is_whole = False
+    return shares if is_whole else np.empty((0, len(ids)), np.float32)
+
+
 def dissect(encoder: "Encoder", text: str) -> Anatomy:
     """A model, and a text in it; raises CorpusError where it is not text, and ModelError."""
     arrays = encoder.run([text], "vectors")

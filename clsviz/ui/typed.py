@@ -5,8 +5,10 @@ from typing import Any, Final
 import streamlit as st
 
 from clsviz.analyses.select import kind_of, lengths, norms_of
-from clsviz.encoder.anatomy import Anatomy
+from clsviz.analyses.typed import tokens_of
+from clsviz.encoder.anatomy import Anatomy, Tokens
 from clsviz.errors import quote
+from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import measure_texts
 from clsviz.measurements import FORMS, Arrays, Kind
 from clsviz.numbers import counted, percent
@@ -86,6 +88,15 @@ def measure(
     arrays = work.wait(job)
     work.follow(job, arrays)
     return arrays
+
+
+def tokens(
+    name: str, weights: Weights, experiment: Experiment, sentences: list[str], has_attention: bool
+) -> Job[list[Tokens]]:
+    """The job that measures every token of sentences; name: as of `measure`."""
+    key = weights.fingerprint, experiment.precision, tuple(sentences)
+    inputs = weights, experiment.precision, sentences, has_attention, server().workspace
+    return work.ask_now(name, key, lambda job: tokens_of(*inputs, job))
 
 
 def show_measured(sentences: list[dict[str, Any]], result: Result) -> None:

@@ -1,18 +1,24 @@
 """Inside the model: the way of [CLS], the weights of every part, and what people ask about it."""
 
+import io
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from clsviz import api
 from clsviz.analyses.typed import EXAMPLE
+from clsviz.figures import steps
 from clsviz.results.anatomy import answers, hidden_state, pooler
 from clsviz.settings import Experiment
 from clsviz.ui import chart, layout, share, typed, work
 
-ROW_HEIGHT, AXES_HEIGHT, HEIGHT = 34, 50, 330
-"""Pixels: of a part in the picture, of the rest of it, and of both for six layers."""
+ROW_HEIGHT, TOKEN_HEIGHT, AXES_HEIGHT, HEIGHT = 34, 22, 50, 330
+"""Pixels: of a part in the picture, of a token, of the rest, and of both for six layers."""
 
 ROLES: Final = {
     "cls": "begins every sentence",
@@ -24,6 +30,23 @@ ROLES: Final = {
     "eos": "ends a text",
 }
 
+VIEWS: Final = ("The way of \\[CLS\\]", "Every token")
+
+TOKENS: Final = (
+    "Darker is a larger norm. Bars: how much of the attention of \\[CLS\\] goes to each token, a "
+    "mean over heads: so the sentence gets in. “Layer” in the sidebar chooses another."
+)
+
+UNTOLD: Final = "Darker is a larger norm. The code of this model does not tell its attention."
+
+
+def packed(vectors: NDArray[np.float32]) -> bytes:
+    """The vectors as a file of NumPy, (n_tokens, n_layers + 1, width)."""
+    file = io.BytesIO()
+    np.save(file, vectors)
+    return file.getvalue()
+
+
 experiment: Experiment = st.session_state.experiment
 text = next(iter(typed.texts()), EXAMPLE)
 names = ("model", "seed", "precision")
@@ -33,7 +56,7 @@ parts, weights = result.answered, result.weights
 assert weights is not None  # it was taken apart
 layer = parts.n_layers if experiment.layer is None else experiment.layer
 with layout.showing_errors(stops=True):
-    numbers = hidden_state(parts, experiment, weights.label)
+    numbers = hidden_state(parts.states, experiment, weights.label)
 
 layout.head(result)
 with st.container(horizontal=True, vertical_alignment="center"):
@@ -41,14 +64,42 @@ with st.container(horizontal=True, vertical_alignment="center"):
     other = Path(__file__).with_name("sentence.py")
     st.page_link(other, label="Try another", icon=":material/edit:")
 typed.show_tokens(parts)
-chart.show(
-    work.picture(result),
-    key="way",
-    alt=f"{result.question} {result.verdict}",
-    height=AXES_HEIGHT + ROW_HEIGHT * len(result.picture["steps"]),
-    is_private=text != EXAMPLE,
+place = 0
+name = st.segmented_control(
+    "Picture", VIEWS, key="view", default=VIEWS[0], required=True, label_visibility="collapsed"
 )
-st.caption("The norm is the vector’s size; M is a million weights, k a thousand.")
+if name == VIEWS[0]:
+    chart.show(
+        work.picture(result),
+        key="way",
+        alt=f"{result.question} {result.verdict}",
+        height=AXES_HEIGHT + ROW_HEIGHT * len(result.picture["steps"]),
+        is_private=text != EXAMPLE,
+    )
+    st.caption("The norm is the vector’s size; M is a million weights, k a thousand.")
+else:
+    job = typed.tokens("tokens", weights, experiment, [text], has_attention=True)
+    [tokens] = work.require(job, HEIGHT)
+    first = slice(typed.MOST_TOKENS)
+    picture = {
+        "tokens": parts.tokens[first],
+        "norms": np.linalg.norm(tokens.vectors[first], axis=2),
+        "attention": tokens.attention[max(layer, 1) - 1 :, first][:1].ravel(),
+        "layer": max(layer, 1),
+    }
+    chart.show(
+        steps.tokens(replace(result, picture=picture)).to_json(),
+        key="tokens",
+        alt="The norm of every token after each layer, and the attention of [CLS]",
+        height=AXES_HEIGHT + TOKEN_HEIGHT * len(picture["tokens"]),
+        is_private=True,
+    )
+    st.caption(TOKENS if len(tokens.attention) else UNTOLD)
+    place = st.selectbox("Token", range(len(parts.tokens)), format_func=parts.tokens.__getitem__)
+    numbers = hidden_state(tokens.vectors[place], experiment, weights.label)
+    st.download_button(
+        "All vectors", partial(packed, tokens.vectors), "tokens.npy", on_click="ignore"
+    )
 share.show(result, {"model": weights.revision}, [{"sentence": one} for one in typed.texts()])
 layout.caveats(result)
 
@@ -60,7 +111,8 @@ st.markdown("**The model in parts**")
 title, reason = pooler(parts)
 with st.expander(layout.escape(title)):
     st.markdown(layout.escape(reason))
-with st.expander(f"The hidden state of \\[CLS\\] after layer {layer}, to copy"):
+token = layout.escape(parts.tokens[place])
+with st.expander(f"The hidden state of {token} after layer {layer}, to copy"):
     st.code(numbers, language=None, wrap_lines=True)
     st.caption("“Layer” in the sidebar chooses another.")
 with st.expander(f"{len(result.table)} parameters, by name"):
