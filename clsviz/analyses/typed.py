@@ -1,7 +1,6 @@
 """A sentence in a model, in parts and word by word, and the sentences that are nearest to it."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -9,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.analyses.select import lengths
-from clsviz.encoder.anatomy import Anatomy, Tokens
+from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import Undefined
 from clsviz.jobs.measure import Workspace, measure, prepare
 from clsviz.measurements import Vectors
@@ -44,11 +43,16 @@ class Trace:
 
 
 def dissect(
-    weights: Weights, precision: Precision, text: str, workspace: Workspace, progress: Progress
+    weights: Weights,
+    precision: Precision,
+    text: str,
+    workspace: Workspace,
+    progress: Progress,
+    has_attention: bool = True,
 ) -> Anatomy:
     """The model in parts, with a text in it; of texts the example alone is stored.
 
-    Raises ModelError or SettingError.
+    has_attention: what takes another model. Raises ModelError or SettingError.
     """
     key = "anatomy", VERSION, weights.fingerprint, precision
     known = workspace.results.find(key, Anatomy) if text == EXAMPLE else None
@@ -56,7 +60,8 @@ def dissect(
         return known
     with progress.at("model", weights):
         workspace.runner.load(weights, precision)
-        parts = workspace.runner.dissect(weights, precision, text)
+        is_whole = has_attention or text == EXAMPLE
+        parts = workspace.runner.dissect(weights, precision, text, is_whole)
     return workspace.results.put(key, parts) if text == EXAMPLE else parts
 
 
@@ -70,7 +75,7 @@ def trace(
     weights: Weights, precision: Precision, text: str, workspace: Workspace, progress: Progress
 ) -> Trace:
     """Measure a sentence and its beginnings; of sentences the example alone is stored."""
-    anatomy = dissect(weights, precision, text, workspace, progress)
+    anatomy = dissect(weights, precision, text, workspace, progress, has_attention=False)
     key = "beginnings", VERSION, weights.fingerprint, precision
     known = workspace.results.find(key, Vectors) if text == EXAMPLE else None
     if known is not None:
@@ -82,22 +87,7 @@ def trace(
     return Trace(text, anatomy, workspace.results.put(key, steps) if text == EXAMPLE else steps)
 
 
-def tokens_of(
-    weights: Weights,
-    precision: Precision,
-    texts: Sequence[str],
-    has_attention: bool,
-    workspace: Workspace,
-    progress: Progress,
-) -> list[Tokens]:
-    """Every token of some texts, of which nothing is stored."""
-    with progress.at("model", weights):
-        workspace.runner.load(weights, precision)
-        runs = weights, precision
-        return [workspace.runner.tokens(*runs, text, has_attention) for text in texts]
-
-
-def shared_words(first: Tokens, second: Tokens, layer: int) -> "pd.DataFrame":
+def shared_words(first: Anatomy, second: Anatomy, layer: int) -> "pd.DataFrame":
     """Words that two texts share, and the cosine of the two vectors of each: word, before, after.
 
     A vector is the mean over the word's tokens, where it comes first: before, of the embedding
@@ -105,21 +95,18 @@ def shared_words(first: Tokens, second: Tokens, layer: int) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    places: list[dict[str, slice]] = []
-    for tokens in (first, second):
-        spans = [
-            (word, slice(*span)) for word, *span in tokens.words if any(map(str.isalnum, word))
-        ]
-        places.append({word.casefold(): span for word, span in spans[::-1]})
-    rows = []
-    for word in dict.fromkeys(word.casefold() for word, *_ in first.words):
-        if word in places[0] and word in places[1]:
-            a, b = (
-                tokens.vectors[of_text[word]].mean(axis=0)
-                for tokens, of_text in zip((first, second), places, strict=True)
-            )
-            rows.append((word, *(float(cosine(a[n], b[n])) for n in (0, layer))))
-    return pd.DataFrame(rows, columns=["word", "before", "after"])
+    both = [
+        {
+            word.casefold(): text.vectors[start:stop].mean(axis=0)
+            for word, start, stop in text.words[::-1]
+            if any(map(str.isalnum, word))
+        }
+        for text in (first, second)
+    ]
+    words = [word for word in reversed(both[0]) if word in both[1]]
+    pairs = [(both[0][word], both[1][word]) for word in words]
+    before, after = ([float(cosine(a[n], b[n])) for a, b in pairs] for n in (0, layer))
+    return pd.DataFrame({"word": words, "before": before, "after": after})
 
 
 @dataclass(frozen=True, eq=False)

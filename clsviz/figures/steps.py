@@ -103,12 +103,12 @@ def way(result: Result) -> Figure:
 def tokens(result: Result) -> Figure:
     """Another figure of a result of `results.anatomy`: every token's norm after each layer.
 
-    It draws of its picture tokens, from top to bottom; norms (n, n_layers + 1); attention, the
-    share of [CLS]'s that goes to each in the layer, or (); and layer.
+    It draws of its picture tokens, from top to bottom; norms (n, n_layers + 1); and attention
+    (n_layers, n), of which its layer's, the share of [CLS]'s that goes to each.
     """
-    names, norms, shares, layer = (
-        result.picture[key] for key in ("tokens", "norms", "attention", "layer")
-    )
+    names, norms, attention = (result.picture[key] for key in ("tokens", "norms", "attention"))
+    layer = result.about["layer"]
+    shares = attention[layer - 1].tolist() if len(attention) else []
     words = [style.escape(style.shorten(name, LONGEST_WORD)) for name in names]
     rows, span = [-row for row in range(len(words))], [0.5 - len(words), 0.5]
     last, quiet = norms.shape[1] - 1, {"fixedrange": True, "side": "top"}

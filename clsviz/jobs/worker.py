@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from clsviz.encoder.anatomy import Anatomy, Tokens
+from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import ModelError, NotMeasured
 from clsviz.measurements import Arrays, Kind
 from clsviz.settings import Precision
@@ -45,15 +45,11 @@ class InProcess:
         """Measure sentences; raises ModelError."""
         return self._call(_run, weights, precision, list(sentences), kind)
 
-    def dissect(self, weights: Weights, precision: Precision, text: str) -> Anatomy:
+    def dissect(
+        self, weights: Weights, precision: Precision, text: str, has_attention: bool = True
+    ) -> Anatomy:
         """The model in parts, and a text in it; raises ModelError."""
-        return self._call(_dissect, weights, precision, text)
-
-    def tokens(
-        self, weights: Weights, precision: Precision, text: str, has_attention: bool
-    ) -> Tokens:
-        """Every token of a text; raises ModelError."""
-        return self._call(_tokens, weights, precision, text, has_attention)
+        return self._call(_dissect, weights, precision, text, has_attention)
 
     def _call(self, function: Callable[..., T], weights: Weights, *rest: Any) -> T:
         """The answer of a function on a model."""
@@ -153,15 +149,8 @@ def _run(weights: Weights, precision: Precision, sentences: list[str], kind: Kin
     return load(weights, precision).run(sentences, kind)
 
 
-def _dissect(weights: Weights, precision: Precision, text: str) -> Anatomy:
+def _dissect(weights: Weights, precision: Precision, text: str, has_attention: bool) -> Anatomy:
     from clsviz.encoder.anatomy import dissect
     from clsviz.encoder.encoder import load
 
-    return dissect(load(weights, precision), text)
-
-
-def _tokens(weights: Weights, precision: Precision, text: str, has_attention: bool) -> Tokens:
-    from clsviz.encoder.anatomy import tokens
-    from clsviz.encoder.encoder import load
-
-    return tokens(load(weights, precision), text, has_attention)
+    return dissect(load(weights, precision), text, has_attention)

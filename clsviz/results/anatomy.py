@@ -18,6 +18,8 @@ from clsviz.settings import Experiment
 from clsviz.sources.models import Weights, shapes
 
 ROUNDING: Final = 1e-5  # the output of a pooler is between −1 and 1
+MOST_TOKENS: Final = 64  # in a picture, and in a list
+
 N_FIRST: Final = 5  # numbers of a vector in a sentence
 
 HEADS: Final = ("classifier.", "pre_classifier.", "score.")
@@ -68,7 +70,12 @@ def result(parts: Anatomy, weights: Weights, text: str, experiment: Experiment) 
                 dict(zip(("role", "token", "id"), row, strict=True)) for row in parts.special
             ],
         },
-        picture={"text": text, "steps": _steps(parts, sizes, norms)},
+        picture={
+            "steps": _steps(parts, sizes, norms),
+            "tokens": parts.tokens[:MOST_TOKENS],
+            "norms": np.linalg.norm(parts.vectors[:MOST_TOKENS], axis=2),
+            "attention": parts.attention[:, :MOST_TOKENS],
+        },
         caveats=_caveats(parts, weights),
         table=table,
         about={

@@ -5,13 +5,12 @@ from typing import Any, Final
 import streamlit as st
 
 from clsviz.analyses.select import kind_of, lengths, norms_of
-from clsviz.analyses.typed import tokens_of
-from clsviz.encoder.anatomy import Anatomy, Tokens
+from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import quote
-from clsviz.jobs.jobs import Job
 from clsviz.jobs.measure import measure_texts
 from clsviz.measurements import FORMS, Arrays, Kind
 from clsviz.numbers import counted, percent
+from clsviz.results.anatomy import MOST_TOKENS
 from clsviz.results.result import Result
 from clsviz.settings import Experiment
 from clsviz.sources.models import Weights
@@ -24,8 +23,6 @@ PARAMETER: Final = "text"
 
 MOST: Final = 20
 LONGEST: Final = 2000
-
-MOST_TOKENS: Final = 64
 
 
 def recall() -> None:
@@ -88,15 +85,6 @@ def measure(
     arrays = work.wait(job)
     work.follow(job, arrays)
     return arrays
-
-
-def tokens(
-    name: str, weights: Weights, experiment: Experiment, sentences: list[str], has_attention: bool
-) -> Job[list[Tokens]]:
-    """The job that measures every token of sentences; name: as of `measure`."""
-    key = weights.fingerprint, experiment.precision, tuple(sentences)
-    inputs = weights, experiment.precision, sentences, has_attention, server().workspace
-    return work.ask_now(name, key, lambda job: tokens_of(*inputs, job))
 
 
 def show_measured(sentences: list[dict[str, Any]], result: Result) -> None:

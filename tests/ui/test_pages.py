@@ -303,6 +303,8 @@ def test_a_sentence_has_tokens_a_place_neighbours_and_a_cosine(
     page.text_input(key="second").set_value("the small cat sings").run()
     redraw(page, lambda page: "cosine is" in words(page.markdown))
     assert "**1.000**, above the cosine of the first and " in words(page.markdown)
+    redraw(page, lambda page: len(page.dataframe) == 2)
+    assert list(page.dataframe[1].value["Word"]) == ["the", "small", "cat", "sings"]
     assert not any(b"small cat sings" in path.read_bytes() for path in tmp_path.rglob("*.*"))
     assert not page.exception
 
@@ -311,6 +313,11 @@ def test_a_model_is_taken_apart(visit: Visit, runner: Runner) -> None:
     page = redraw(visit(MODEL, **SMALL, layer="1"), is_answered)
     assert page.subheader[0].value.startswith("2 layers, ")
     assert len(page.code[0].value.split(",")) == 16
+    cls = page.code[0].value
+    page.segmented_control(key="view").set_value("Every token").run()
+    [token] = [box for box in page.selectbox if box.label == "Token"]
+    token.select_index(1).run()
+    assert page.code[0].value != cls
     assert list(page.dataframe[1].value["Token"]) == ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
     assert not any([page.exception, page.error])
 

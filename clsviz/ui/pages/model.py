@@ -2,15 +2,13 @@
 
 import io
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
-from clsviz import api
+from clsviz import api, figures
 from clsviz.analyses.typed import EXAMPLE
 from clsviz.figures import steps
 from clsviz.results.anatomy import answers, hidden_state, pooler
@@ -30,22 +28,12 @@ ROLES: Final = {
     "eos": "ends a text",
 }
 
-VIEWS: Final = ("The way of \\[CLS\\]", "Every token")
+WAY: Final = "The norm is the vector’s size; M is a million weights, k a thousand."
 
 TOKENS: Final = (
     "Darker is a larger norm. Bars: how much of the attention of \\[CLS\\] goes to each token, a "
     "mean over heads: so the sentence gets in. “Layer” in the sidebar chooses another."
 )
-
-UNTOLD: Final = "Darker is a larger norm. The code of this model does not tell its attention."
-
-
-def packed(vectors: NDArray[np.float32]) -> bytes:
-    """The vectors as a file of NumPy, (n_tokens, n_layers + 1, width)."""
-    file = io.BytesIO()
-    np.save(file, vectors)
-    return file.getvalue()
-
 
 experiment: Experiment = st.session_state.experiment
 text = next(iter(typed.texts()), EXAMPLE)
@@ -64,42 +52,25 @@ with st.container(horizontal=True, vertical_alignment="center"):
     other = Path(__file__).with_name("sentence.py")
     st.page_link(other, label="Try another", icon=":material/edit:")
 typed.show_tokens(parts)
-place = 0
-name = st.segmented_control(
-    "Picture", VIEWS, key="view", default=VIEWS[0], required=True, label_visibility="collapsed"
+views = {"The way of \\[CLS\\]": figures.DRAW[result.kind], "Every token": steps.tokens}
+view = st.segmented_control(
+    "Picture", list(views), key="view", required=True, default=next(iter(views)), width="content"
 )
-if name == VIEWS[0]:
-    chart.show(
-        work.picture(result),
-        key="way",
-        alt=f"{result.question} {result.verdict}",
-        height=AXES_HEIGHT + ROW_HEIGHT * len(result.picture["steps"]),
-        is_private=text != EXAMPLE,
-    )
-    st.caption("The norm is the vector’s size; M is a million weights, k a thousand.")
-else:
-    job = typed.tokens("tokens", weights, experiment, [text], has_attention=True)
-    [tokens] = work.require(job, HEIGHT)
-    first = slice(typed.MOST_TOKENS)
-    picture = {
-        "tokens": parts.tokens[first],
-        "norms": np.linalg.norm(tokens.vectors[first], axis=2),
-        "attention": tokens.attention[max(layer, 1) - 1 :, first][:1].ravel(),
-        "layer": max(layer, 1),
-    }
-    chart.show(
-        steps.tokens(replace(result, picture=picture)).to_json(),
-        key="tokens",
-        alt="The norm of every token after each layer, and the attention of [CLS]",
-        height=AXES_HEIGHT + TOKEN_HEIGHT * len(picture["tokens"]),
-        is_private=True,
-    )
-    st.caption(TOKENS if len(tokens.attention) else UNTOLD)
+is_way, place = view != "Every token", 0
+n_rows = len(result.picture["steps"] if is_way else result.picture["tokens"])
+chart.show(
+    work.picture(replace(result, about={**result.about, "layer": max(layer, 1)}), views[view]),
+    key="way" if is_way else "tokens",
+    alt=f"{result.question} {result.verdict}",
+    height=AXES_HEIGHT + (ROW_HEIGHT if is_way else TOKEN_HEIGHT) * n_rows,
+    is_private=text != EXAMPLE,
+)
+st.caption(WAY if is_way else TOKENS)
+if not is_way:
     place = st.selectbox("Token", range(len(parts.tokens)), format_func=parts.tokens.__getitem__)
-    numbers = hidden_state(tokens.vectors[place], experiment, weights.label)
-    st.download_button(
-        "All vectors", partial(packed, tokens.vectors), "tokens.npy", on_click="ignore"
-    )
+    numbers = hidden_state(parts.vectors[place], experiment, weights.label)
+    np.save(file := io.BytesIO(), parts.vectors)
+    st.download_button("All vectors", file.getvalue(), "tokens.npy", on_click="ignore")
 share.show(result, {"model": weights.revision}, [{"sentence": one} for one in typed.texts()])
 layout.caveats(result)
 

@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from clsviz import api, figures
-from clsviz.analyses.typed import EXAMPLE, Nearest, cosine, shared_words, vector_of
+from clsviz.analyses.typed import EXAMPLE, Nearest, cosine, dissect, shared_words, vector_of
 from clsviz.analyses.typed import nearest as find_nearest
 from clsviz.measurements import Vectors
 from clsviz.numbers import counted, percent
@@ -107,11 +107,16 @@ with st.container(border=True):
                 lower = percent(float((nearest.cosines < similarity).mean())) if nearest else ""
                 rank = f", above the cosine of the first and {lower} of the corpus" * bool(lower)
                 st.markdown(f"Their cosine is **{similarity:.3f}**{rank}.")
-        of_words = typed.tokens("words", weights, experiment, [text, second], has_attention=False)
-        parts = work.wait(of_words)
-        work.follow(of_words, parts)
+        read = weights, experiment.precision, second, server().workspace
+        reading = work.ask_now(
+            "words",
+            (repr(experiment), second),
+            lambda job: dissect(*read, job, has_attention=False),
+        )
+        parts = work.wait(reading)
+        work.follow(reading, parts)
         layer = traced.anatomy.n_layers if experiment.layer is None else experiment.layer
-        words = shared_words(*parts, layer) if parts else ()
+        words = shared_words(traced.anatomy, parts, layer) if parts else ()
         if len(words):
             st.caption(
                 "Words in both, by the cosine of their two vectors, each the mean over its tokens:"
