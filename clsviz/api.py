@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,8 +16,9 @@ from clsviz.analyses import norms as measuring
 from clsviz.analyses import probes as probing
 from clsviz.analyses import search as searching
 from clsviz.analyses import typed as tracing
+from clsviz.analyses.recall import RecallSettings
 from clsviz.analyses.typed import EXAMPLE, Trace
-from clsviz.errors import ClsvizError, CorpusError, SettingError
+from clsviz.errors import ClsvizError, CorpusError, SettingError, quote
 from clsviz.jobs.measure import Workspace, draw, find_model
 from clsviz.jobs.worker import IN_PROCESS, Encode, Functions, Runner
 from clsviz.progress import Calls, Progress, silent
@@ -32,6 +34,8 @@ from clsviz.results import search as search_words
 from clsviz.results.result import Result
 from clsviz.settings import (
     DEFAULTS,
+    OF_EXPERIMENT,
+    SETTINGS,
     ChunkTestSettings,
     Experiment,
     Pooling,
@@ -40,6 +44,7 @@ from clsviz.settings import (
     Similarity,
     heeded,
     refuse,
+    settings_of,
 )
 from clsviz.sources.models import UNTRAINED
 
@@ -57,7 +62,7 @@ def measure(
     model: str = "minilm",
     corpus: Any = "python-docs",
     *,
-    vectors: str | Path | None = None,
+    vectors: Any = None,
     ray: str | None = None,
     store: Store = None,
     progress: Shows = silent,
@@ -68,7 +73,8 @@ def measure(
 
     corpus: a name, or sentences: a list, a pandas Series or DataFrame, or a datasets Dataset.
     sample_size: 5,000 by default of a name, and all of sentences.
-    vectors: own ones, in the place of model and corpus: a .parquet or .npz of `text` and `vector`.
+    vectors: own ones, in the place of model and corpus: a .parquet or .npz of `text` and `vector`,
+    or what pandas and datasets have.
     ray: the address of a Ray cluster that measures, or “local” for one on this machine.
     store: the folder of what was measured before; by default `default_store()`.
     progress: called with what is done, of how much, and of what.
@@ -83,10 +89,9 @@ def measure(
     if vectors is not None:
         if ray is not None:
             raise SettingError("Own vectors are not measured on Ray.", "Leave ray out.")
-        path = Path(vectors).expanduser()
         refuse("measure", experiment, has_own_vectors=True)
-        fit = measuring.norms_of_own(path, experiment, workspace.results)
-        return norm_words.result_of_own(fit, experiment, path)
+        fit = measuring.norms_of_own(vectors, experiment, workspace.results)
+        return norm_words.result_of_own(fit, experiment, vectors)
     refuse("measure", experiment)
     in_words = shows.worded(lambda fit: norm_words.result(fit, experiment))
     fit = measuring.norms(experiment, workspace, in_words, texts, ray)
@@ -103,6 +108,9 @@ def probe(
     corpus: Any = "python-docs",
     *,
     random_weights: bool | None = False,
+    recall: bool | None = False,
+    search_corpus: str = DEFAULTS["search_corpus"],
+    search_titles: str = "",
     encode: Encode | None = None,
     count_tokens: Callable[[str], int] | None = None,
     name: str = "",
@@ -115,19 +123,25 @@ def probe(
 
     layer, pooling: the vector whose direction, with half as many sentences and with shuffled
     lengths, is tested too. random_weights: also with random weights, of three seeds; None: where
-    they are stored.
+    they are stored. recall: also how often the same vectors of the texts of search_corpus are found
+    by those of their titles, in the column search_titles; None: where that is stored.
     The other settings are those of `measure`.
 
     Returns R² and the error of held-out predictions as facts, and a table with a row for each
     vector: probe_error and norm_error are mean absolute errors, in the unit. Raises ClsvizError.
     """
+    search = None
+    if recall is not False:
+        search = RecallSettings(search_corpus, search_titles, is_measured=bool(recall))
+    elif (search_corpus, search_titles) != (DEFAULTS["search_corpus"], ""):
+        raise SettingError("Probes search nothing without recall.", "Set recall, too.")
     function = encode, None, count_tokens, name
     with _encoding(model, *function, store, runner) as (model, workspace):
         experiment, texts = _experiment(model, corpus, settings)
         refuse("probe", experiment)
         words = partial(probe_words.result, experiment=experiment)
         inputs = experiment, workspace, _progress(progress).worded(words), texts
-        result = words(probing.probes(*inputs, random_weights=random_weights))
+        result = words(probing.probes(*inputs, random_weights=random_weights, recall=search))
     return replace(result, command="") if encode or texts is not None else result
 
 
@@ -137,11 +151,13 @@ def search_test(
     *,
     task: str = "",
     titles: str = "",
-    searches: str | Path | None = None,
-    vectors: str | Path | None = None,
-    query_vectors: str | Path | None = None,
+    searches: Any = None,
+    queries: Any = None,
+    vectors: Any = None,
+    query_vectors: Any = None,
     similarity: Similarity = "cosine",
     max_exposure: float | None = None,
+    max_truncated: float | None = None,
     length_power: float | None = None,
     encode: Encode | None = None,
     encode_query: Encode | None = None,
@@ -156,11 +172,14 @@ def search_test(
 
     corpus: a name, or texts: a list, a pandas Series or DataFrame, or a datasets Dataset.
     task: “titles”, “halves” or “cloze”; by default what suits the corpus. titles: the column that
-    searches. searches: a file of `query` and `ids`, separated by spaces, or of `query` and `text`.
-    vectors, query_vectors: own ones, in the place of model and corpus, as .parquet or .npz: `text`,
-    `vector` and maybe `id`; `query`, `vector` and `ids` (without `id`, numbers of rows from 0).
-    similarity: “cosine”, or “dot”. max_exposure: a limit; `details["exceeded"]` has the fifths
-    that are surely beyond. length_power: of tokens, by which scores are multiplied as another fix.
+    searches. searches: judgements of people, in a file, or as what pandas and datasets have:
+    `query` and `ids`, or `query` and `text`, and maybe `score`; TREC's qrels, or a folder of BEIR's
+    layout. queries: a table of `id` and `text`, where searches have ids of queries.
+    vectors, query_vectors: own ones, in the place of model and corpus: `text`, `vector` and maybe
+    `id`; `query`, `vector`, `ids` and maybe `score` (without `id`, numbers of rows from 0).
+    similarity: “cosine”, or “dot”. max_exposure, max_truncated: limits; `details["exceeded"]` has
+    the fifths that are surely beyond the first, and “truncated texts” if more of them than the
+    second are cut. length_power: of tokens, by which scores are multiplied as another fix.
     encode: a function from a list of texts to an array (n, width), in the place of the model;
     encode_query: the same of queries. count_tokens: of a text; else lengths are words. name: under
     which its vectors are stored; without one nothing is.
@@ -169,14 +188,9 @@ def search_test(
     Returns recall, nDCG and exposure by fifths of the texts' lengths, an advised fix, and a table
     with a row for each search. Raises ClsvizError, also where there are under 30 searches.
     """
-    files = {"searches": searches, "vectors": vectors, "query_vectors": query_vectors}
     search = SearchSettings(
-        task=task,
-        titles=titles,
-        similarity=similarity,
-        max_exposure=max_exposure,
-        length_power=length_power,
-        **{key: Path(name).expanduser() for key, name in files.items() if name is not None},
+        *(task, titles, searches, queries, vectors, query_vectors),
+        *(similarity, max_exposure, max_truncated, length_power),
     )
     function = encode, encode_query, count_tokens, name
     with _encoding(model, *function, store, runner) as (model, workspace):
@@ -196,8 +210,11 @@ def chunk_test(
     corpus: Any = "python-api",
     *,
     titles: str = "",
-    searches: str | Path | None = None,
+    searches: Any = None,
+    queries: Any = None,
     similarity: Similarity = "cosine",
+    chunks: Any = "",
+    overlap: float | None = None,
     chunk_tokens: int | None = None,
     max_lost: float | None = None,
     encode: Encode | None = None,
@@ -212,23 +229,30 @@ def chunk_test(
     """Test how long a chunk of a text may be for its sentences to find it.
 
     corpus: texts with an order: a text file is one, and each row of a table, or of a list, is one.
-    titles, searches: as of `search_test`: searches with right texts, which their best chunk finds.
-    similarity: “cosine”, or “dot”. chunk_tokens, max_lost: tokens of the chunks of your
-    pipeline, and the share of their sentences that may be lost; `details["exceeded"]` names them if
-    they surely lose more. encode, encode_query, count_tokens, name: as of `search_test`. sample_size: sentences, by default 2,400. The other settings are those of
+    titles, searches, queries: as of `search_test`; their right texts are found by the best chunk.
+    similarity: “cosine”, or “dot”. chunks: those that your splitter makes of the texts: a file, a
+    list, a Series or a DataFrame. overlap: the share of a chunk's sentences that the next repeats,
+    as another way to cut. chunk_tokens, max_lost: tokens of the chunks of your pipeline, and the
+    share of the sentences that these, or your chunks, may lose; `details["exceeded"]` names them if
+    they surely lose more. encode, encode_query, count_tokens, name: as of `search_test`.
+    sample_size: sentences, by default 2,400. The other settings are those of
     `measure`.
 
     Returns the share of sentences that find their chunk, by its length, an advised length, and a
     table with a row for each way to search and each length. Raises ClsvizError, also where under
     100 sentences can search.
     """
-    judged = None if searches is None else Path(searches).expanduser()
-    cut = ChunkTestSettings(titles, judged, similarity, chunk_tokens, max_lost)
+    is_name = isinstance(chunks, str | Path)
+    of_chunks = str(chunks) if is_name else "memory"
+    cut = ChunkTestSettings(
+        titles, searches, queries, similarity, chunk_tokens, max_lost, of_chunks, overlap
+    )
     function = encode, encode_query, count_tokens, name
     with _encoding(model, *function, store, runner) as (model, workspace):
         experiment, texts = _experiment(model, corpus, settings, "chunk-test")
         refuse("chunk-test", experiment, cut)
-        inputs = workspace, _progress(progress), texts
+        own = (of_chunks or None) if is_name else chunks
+        inputs = workspace, _progress(progress), texts, own
         numbers = chunking.chunk_test(experiment, cut, *inputs)
     result = chunk_words.result(numbers, experiment, cut)
     return replace(result, command="") if encode else result
@@ -472,6 +496,13 @@ def _experiment(
     if corpus is None:
         raise CorpusError("The corpus is None.", "Give its name, or a list of sentences.")
     is_name = isinstance(corpus, str | Path)
+    for name in set(settings) - {*OF_EXPERIMENT}:
+        likeliest = get_close_matches(
+            name, [*SETTINGS, "store", "progress", "runner", "text"], 1, 0.5
+        )
+        names = likeliest or [row.keyword(question) for row in settings_of(question).values()]
+        remedy = f"Did you mean {', '.join(names)}?"
+        raise SettingError(f"There is no keyword {quote(name)}.", remedy)
     chosen: dict[str, Any] = {**COMMANDS[question].defaults, **settings}
     if chosen.get("sample_size") is None:
         chosen["sample_size"] = DEFAULTS["sample_size"] if is_name else "all"

@@ -14,7 +14,8 @@ SEARCHED: Final = {"corpus": DEFAULTS["search_corpus"], "pooling": DEFAULTS["sea
 
 SEARCH: Final = (
     *("model", "seed", "search_corpus", "search_pooling", "similarity"),
-    *("search_titles", "search_column", "search_encoding", "query_prompt", "text_prompt"),
+    *("search_titles", "search_column", "search_encoding", "search_language"),
+    *("query_prompt", "text_prompt"),
 )
 
 SENTENCES: Final = tuple(name for name in OF_EXPERIMENT if not name.endswith("_prompt"))
@@ -53,13 +54,15 @@ QUESTIONS: Final = (
              "Does the model encode a sentence’s length in the norm of its [CLS]?", "scatter_plot",
              NORM, "measure", "measure", next="Then where is it?"),
     Question("where_length_lives", "Where length lives", "Where can length be read from?",
-             "layers", (*SENTENCES, "text_prompt"), "probe", "probe", next="Does it matter?"),
+             "layers", (*SENTENCES, "text_prompt", "search_corpus", "search_titles"), "probe",
+             "probe", next="Does it matter?"),
     Question("search", "Does length bend my search?",
              "Are texts of some lengths found more often than they are right?", "search", SEARCH,
              "search-test", "search_test", {**SEARCHED, "sample_size": "all"},
              "How long may a text be?"),
     Question("chunks", "How long may a chunk be?",
-             "Up to which length does a chunk keep its sentences findable?", "content_cut", SEARCH,
+             "Up to which length does a chunk keep its sentences findable?", "content_cut",
+             (*SEARCH, "own_chunks"),
              "chunk-test", "chunk_test", {**SEARCHED, "sample_size": DEFAULT_CHUNKED},
              "Is another model better?", "pieces"),
     Question("compare", "Compare models", "Which model does what?", "compare_arrows",

@@ -41,6 +41,27 @@ def test_progress_is_reported(options: dict, sentences: list[str]) -> None:
     assert seen[-1] == (70, "sentences")
 
 
+@pytest.mark.parametrize(
+    ("keyword", "meant"),
+    [("sampl_size", "sample_size"), ("serches", "searches"), ("colum", "column")],
+)
+def test_a_mistyped_keyword_names_the_likeliest(keyword: str, meant: str) -> None:
+    with pytest.raises(SettingError, match=f"no keyword “{keyword}”. Did you mean {meant}"):
+        clsviz.search_test(**{keyword: 1})
+
+
+def test_searches_in_memory_are_read_as_files_are(options: dict) -> None:
+    rows = range(40)
+    frame = pd.DataFrame({"id": rows, "text": ["the cat sees " + "a dog " * n for n in rows]})
+    judged = pd.DataFrame({"query": [f"cat {n}" for n in rows], "ids": rows})
+    queries = {str(n): f"cat {n}" for n in rows}
+    by_id = {"searches": {"qid": rows, "ids": rows}, "queries": queries}
+    for choice in ({"searches": judged}, by_id):
+        result = clsviz.search_test(corpus=frame, column="text", **choice, **options)
+        assert list(result.table["right"]) == list(frame["text"])
+        assert (str(result), result.command) == (result.text(), "")
+
+
 def test_a_result_shows_itself_in_a_notebook(options: dict, sentences: list[str]) -> None:
     result = clsviz.measure(corpus=[*sentences, "<script>alert(1)</script> a cat"], **options)
     html = result._repr_html_()

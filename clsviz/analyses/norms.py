@@ -20,6 +20,7 @@ from clsviz.progress import Progress
 from clsviz.settings import Experiment
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import Measured, sample_of
+from clsviz.sources.sentences import lengths as word_lengths
 from clsviz.statistics import curve as curves
 from clsviz.statistics import lengths as by_length
 from clsviz.statistics import line as lines
@@ -46,7 +47,7 @@ class NormFit:
     undefined. heights_line: the line of norms on the heights of a significant curve, which says if
     few sentences decide it; of norms on lengths, where the curve is none.
     layers: {layer, r_squared, r_squared_interval, is_nearly_constant} of every measured vector.
-    problem: why there is no line.
+    problem: why there is no line. caveats: sentences on own vectors.
     """
 
     measured: Measured
@@ -59,6 +60,7 @@ class NormFit:
     heights_line: Line | None = None
     layers: list[dict[str, Any]] = field(default_factory=list)
     problem: Undefined | None = None
+    caveats: tuple[str, ...] = ()
 
 
 def norms(
@@ -89,20 +91,22 @@ def norms(
         return fit(measured, experiment, workspace.results)
 
 
-def norms_of_own(path: Path, experiment: Experiment, store: Results) -> NormFit:
+def norms_of_own(source: Any, experiment: Experiment, store: Results) -> NormFit:
     """The fit of own vectors, from any model or API; the cutoff is in words.
 
     Raises CorpusError where the file cannot be used.
     """
-    own = own_vectors.read(path)
+    own = own_vectors.read(source)
     view = replace(experiment, unit="words") if experiment.unit == "tokens" else experiment
     sample = sample_of(own.corpus, view)
     order = sample.order
-    arrays = Emitted.arrays(own.vectors[order], own.n_words[order], np.zeros(len(order)))
+    n_words = word_lengths(own.texts, "words")[order]
+    arrays = Emitted.arrays(own.norms[order][:, None], n_words, np.zeros(len(order)))
     sizes = Norms.from_slices([arrays])
-    weights = Weights(own.name, own.name, path, own.fingerprint)
+    weights = Weights(own.name, own.name, Path(own.name), own.fingerprint)
     key = f"own-{own.fingerprint}"
-    return fit(Measured(key, weights, sample, sizes, 0, 0.0, is_complete=True), view, store)
+    measured = Measured(key, weights, sample, sizes, 0, 0.0, is_complete=True)
+    return replace(fit(measured, view, store), caveats=own.caveats)
 
 
 def points(measured: Measured, experiment: Experiment) -> NormFit:

@@ -116,9 +116,28 @@ class Tokenizer:
             )
 
     def with_special_tokens(self, ids: Sequence[int]) -> list[int]:
-        """The tokens that the model reads: with special ones, truncated."""
+        """The tokens that the model reads: with special ones, truncated at the tokenizer's side."""
         room = self.max_length - len(self.frame)
-        return [*self.frame.prefix, *ids[:room], *self.frame.suffix]
+        is_left = self._tokenizer.truncation_side == "left"
+        read = ids[max(0, len(ids) - room) :] if is_left else ids[:room]
+        return [*self.frame.prefix, *read, *self.frame.suffix]
+
+    def words(self, text: str) -> tuple[tuple[str, int, int], ...]:
+        """Words of a text, each with its first token and the one after its last.
+
+        Special tokens count. There are none where the tokenizer does not tell.
+        """
+        if self._backend is None:
+            return ()
+        encoding = self._backend.encode(text, add_special_tokens=False)
+        first = len(self.frame.prefix)
+        offsets, room, words = encoding.offsets, self.max_length - len(self.frame), []
+        for word, group in itertools.groupby(range(len(offsets)), encoding.word_ids.__getitem__):
+            places = list(group)
+            if word is not None and places[-1] < room:
+                name = text[offsets[places[0]][0] : offsets[places[-1]][1]].strip()
+                words.append((name, first + places[0], first + places[-1] + 1))
+        return tuple(words)
 
     def names(self, ids: Sequence[int]) -> tuple[str, ...]:
         """Tokens as the vocabulary writes them."""

@@ -13,6 +13,8 @@ from clsviz.numbers import counted, lowered, number, percent, rounded
 from clsviz.results import provenance
 from clsviz.results.result import POOLINGS, Fact, Result, first, left_out, origin, remedy_of
 from clsviz.settings import Experiment
+from clsviz.sources.models import MOST_TEXTS, unknown_tokens
+from clsviz.sources.sentences import letters_count
 from clsviz.statistics import lengths as by_length
 from clsviz.statistics.curve import Curve
 from clsviz.statistics.lengths import Spread
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 UNEVEN: Final = 1.25  # a ratio of spreads that is worth a headline
+
+SHORT: Final = 20  # tokens; the blog post that began it all took sentences below as short
 
 LADDER: Final = {0.05: "Hardly", 0.25: "A little", 0.5: "Partly", 0.9: "Largely"}
 
@@ -70,12 +74,13 @@ def result(fit: NormFit, experiment: Experiment) -> Result:
     )
 
 
-def result_of_own(fit: NormFit, experiment: Experiment, path: Path) -> Result:
-    """The answer for own vectors in a file."""
-    name = path.name
+def result_of_own(fit: NormFit, experiment: Experiment, source: Any) -> Result:
+    """The answer for own vectors, in a file or in memory."""
+    name, is_file = fit.measured.weights.name, isinstance(source, str | Path)
     view = replace(experiment, unit="words") if experiment.unit == "tokens" else experiment
     answer = result(fit, view)
     is_constant = isinstance(fit.problem, Constant)
+    vectors = str(source) if is_file else "memory"
     return replace(
         answer,
         advice=UNNORMALISED if is_constant else answer.advice,
@@ -87,7 +92,7 @@ def result_of_own(fit: NormFit, experiment: Experiment, path: Path) -> Result:
         },
         caveats=(*[IN_WORDS] * (view.unit == "words"), *_caveats(fit, view, "words")),
         about={**answer.about, "model": name, "corpus": name},
-        command=provenance.command("measure", experiment, {"vectors": str(path)}),
+        command=provenance.command("measure", experiment, {"vectors": vectors}),
         weights=None,
     )
 
@@ -118,6 +123,15 @@ def verdict_of(line: Line, curve: Curve, spread: Spread | None, along: Line) -> 
 def is_by_curve(line: Line, curve: Curve) -> bool:
     """True if the curve is the answer: both stand out, and it is better, or it does alone."""
     return curve.is_significant and (curve.r2 > curve.line_r2 or not line.is_significant)
+
+
+def lengths_of(table: "pd.DataFrame", rows: list[int]) -> str:
+    """The lengths of sentences that were picked, next to those of all, in two sentences."""
+    picked, used = table["n_tokens"].iloc[rows], table["n_tokens"][table["is_used"]]
+    share, of_all = (percent((lengths < SHORT).mean()) for lengths in (picked, used))
+    these = f"Of these {counted(len(picked))}, {share} have fewer than {SHORT} tokens"
+    median = f"Their median is {picked.median():g} tokens (all: {used.median():g})"
+    return f"{these} (all: {of_all}). {median}."
 
 
 def _uneven(spread: Spread | None) -> str:
@@ -185,6 +199,9 @@ def _caveats(fit: NormFit, experiment: Experiment, unit: str = "tokens") -> tupl
         f" {counted(n_both)} measured both ways.": n_both,
     }
     return (
+        *unknown_tokens(measured.weights, measured.sample.sentences(0, MOST_TEXTS)),
+        *fit.caveats,
+        *letters_count(fit.table["sentence"], experiment.unit),
         *left_out(experiment, measured.sample, n_long, n_truncated, unit=unit),
         *(caveat for caveat, holds in cases.items() if holds),
         *measured.sample.corpus.reading.caveats,

@@ -123,8 +123,18 @@ def test_missing_folders_are_named(name: str) -> None:
         models.find(name)
 
 
-def test_a_folder_of_the_same_name_is_not_looked_for(tmp_path, monkeypatch) -> None:
+def test_a_folder_that_exists_is_one_but_to_visitors(tmp_path, monkeypatch) -> None:
     (tmp_path / "owner" / "name").mkdir(parents=True)
+    (tmp_path / "minilm").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert not models.is_folder("owner/name")
-    assert models.is_folder("untrained:./owner/name")
+    names = ["owner/name", "untrained:owner/name", "minilm", "untrained:./owner/name"]
+    assert list(map(models.is_folder, names)) == [True, True, False, True]
+    monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
+    assert list(map(models.is_folder, names)) == [False, False, False, True]
+
+
+def test_adapters_are_named(tmp_path) -> None:
+    for name in ("adapter_config.json", "config.json"):
+        (tmp_path / name).write_text("{}")
+        with pytest.raises(ModelError, match="has an adapter"):
+            models.find(str(tmp_path))

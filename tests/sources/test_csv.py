@@ -111,6 +111,38 @@ def test_layouts_of_people_are_read(read: Read, content: str, rows: list[str]) -
         assert (corpus.reading.column, texts(corpus)) == ("text", rows)
 
 
+LONG = ["One text of some words which ends.", "Another one no longer than it.", "And a third."]
+SHORT = ["a word", "two words", "three words"]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [f"{n % 2},Title {n},{text}" for n, text in enumerate(LONG)],
+        [f'"{text}"' for text in LONG],
+        [f"positive|{text}" for text in LONG],
+        [f"doc{n};{text}" for n, text in enumerate(SHORT)],
+        [f"2024-01-0{n + 1}\t{text}" for n, text in enumerate(SHORT)],
+    ],
+)
+def test_a_first_line_like_those_below_is_a_text(read: Read, rows: list[str]) -> None:
+    corpus = read("a.csv", "\n".join(rows))
+    width = len(re.split(r"[,\t|;](?=\S)", rows[0]))
+    assert (corpus.reading.column, len(texts(corpus))) == (str(width), 3)
+    assert corpus.reading.caveats[0].startswith("The first line is a text like those below it")
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["Zeit,Was hat Ihnen an dem Kurs am besten gefallen?", ",0", "0,1", "Nr.;Satz", "My Text"],
+)
+def test_names_of_columns_are_no_text(read: Read, header: str) -> None:
+    mark = re.sub(r"[^,;\t]", "", header)
+    rows = [f"{n + 3}{mark}{text}" if mark else text for n, text in enumerate(LONG)]
+    corpus = read("a.csv", "\n".join([header, *rows]))
+    assert (len(texts(corpus)), corpus.reading.caveats) == (3, ())
+
+
 def test_doubtful_rows_are_counted(read: Read) -> None:
     corpus = read("a.csv", "id,text\n1,one\n2\n3,four, five\n4,six")
     assert texts(corpus) == ["one", "four, five", "six"]
