@@ -204,6 +204,10 @@ _ROWS: Final = (
             SEARCHES[1:], ends=(0, 1), kind=float),
     Setting("random_weights", False, "", "Compare with random weights, of three seeds.",
             ("probe",), kind=bool),
+    Setting("encode", None, "", "module:function[:query_function]: a function from a list of texts "
+            "to an array, in the place of the model.", (*PROBED, *SEARCHES)),
+    Setting("name", "", "", "Of the function of encode: its vectors are stored under it.",
+            (*PROBED, *SEARCHES)),
     Setting("ray", None, "",
             "Address of a Ray cluster that measures; local: one on this machine.", ("measure",)),
 )

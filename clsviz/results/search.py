@@ -26,6 +26,7 @@ BY: Final[dict[str, str]] = {"cosine": "cosine", "dot": "dot product", "bm25": "
 FIXES: Final = {
     "normalized": "Normalise your vectors",
     "mean_pooled": "Take mean-pooled vectors",
+    "unprompted": "Leave the prompts out",
     "centred": "Subtract the mean vector of your texts",
     "calibrated": "Calibrate scores by length",
     "tokens^p": "Multiply scores by your power of tokens",
@@ -139,9 +140,14 @@ def advice_of(numbers: SearchNumbers, verdict: str) -> str:
 def _facts(numbers: SearchNumbers) -> tuple[Fact, ...]:
     own, qrels = numbers.own, numbers.qrels
     rows = list(zip(QUINTILES, own.exposure, own.intervals, strict=True))
+    plain = numbers.fixes.get("unprompted")
+    without = plain and Fact(
+        *("unprompted_gain", "without prompts", plain[1].gain, plain[1].interval, "points")
+    )
     return (
         Fact("recall_at_10", "recall among ten", own.recall, own.recall_interval, "percent"),
         Fact("ndcg_at_10", "nDCG", own.ndcg),
+        *filter(None, [without]),
         Fact("bm25_recall_at_10", "by BM25", numbers.words.recall, None, "percent"),
         *(
             Fact(f"exposure_{name}", f"{name} fifth", exposure, interval, "times")
