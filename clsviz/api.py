@@ -139,7 +139,7 @@ def search_test(
     searches: str | Path | None = None,
     vectors: str | Path | None = None,
     query_vectors: str | Path | None = None,
-    similarity: Similarity = "cosine",
+    similarity: Similarity = "auto",
     max_exposure: float | None = None,
     length_power: float | None = None,
     encode: Encode | None = None,
@@ -158,7 +158,7 @@ def search_test(
     searches. searches: a file of `query` and `ids`, separated by spaces, or of `query` and `text`.
     vectors, query_vectors: own ones, in the place of model and corpus, as .parquet or .npz: `text`,
     `vector` and maybe `id`; `query`, `vector` and `ids` (without `id`, numbers of rows from 0).
-    similarity: “cosine”, or “dot”. max_exposure: a limit; `details["exceeded"]` has the fifths
+    similarity: “cosine”, or “dot”, or “auto”. max_exposure: a limit; `details["exceeded"]` has the fifths
     that are surely beyond. length_power: of tokens, by which scores are multiplied as another fix.
     encode: a function from a list of texts to an array (n, width), in the place of the model;
     encode_query: the same of queries. count_tokens: of a text; else lengths are words. name: under
@@ -196,7 +196,7 @@ def chunk_test(
     *,
     titles: str = "",
     searches: str | Path | None = None,
-    similarity: Similarity = "cosine",
+    similarity: Similarity = "auto",
     chunk_tokens: int | None = None,
     max_lost: float | None = None,
     encode: Encode | None = None,
@@ -212,7 +212,7 @@ def chunk_test(
 
     corpus: texts with an order: a text file is one, and each row of a table, or of a list, is one.
     titles, searches: as of `search_test`: searches with right texts, which their best chunk finds.
-    similarity: “cosine”, or “dot”. chunk_tokens, max_lost: tokens of the chunks of your
+    similarity: “cosine”, or “dot”, or “auto”. chunk_tokens, max_lost: tokens of the chunks of your
     pipeline, and the share of their sentences that may be lost; `details["exceeded"]` names them if
     they surely lose more. encode, encode_query, count_tokens, name: as of `search_test`. sample_size: sentences, by default 2,400. The other settings are those of
     `measure`.

@@ -16,7 +16,7 @@ Segmentation = Literal["auto", "sentences", "lines", "paragraphs"]
 Precision = Literal["exact", "fast"]
 Pooling = Literal["cls", "mean", "pooler", "pipeline"]
 Unit = Literal["tokens", "words", "characters"]
-Similarity = Literal["cosine", "dot"]
+Similarity = Literal["auto", "cosine", "dot"]
 
 LONGEST_NAME: Final = 500  # characters of a setting that has neither values nor ends
 
@@ -151,7 +151,8 @@ _ROWS: Final = (
     Setting("search_pooling", "pipeline", "Vector to search by",
             "That of the model’s own pipeline, with its prompts, is what people search by.",
             SEARCHING, get_args(Pooling), of_search="pooling"),
-    Setting("similarity", "cosine", "Similarity", "Dot product heeds norms, cosine does not.",
+    Setting("similarity", "auto", "Similarity",
+            "Dot product heeds norms, cosine does not; auto takes the one that the model names.",
             SEARCHES, get_args(Similarity)),
     Setting("query_prompt", None, "Prompt before queries",
             "Empty takes the model’s own, none takes none.", SEARCHING, word=("none", ""),

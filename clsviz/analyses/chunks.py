@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz.analyses.select import is_symmetric, prompts_of, resolve
+from clsviz.analyses.select import is_symmetric, prompts_of, resolve, similarity_of
 from clsviz.errors import Undefined
 from clsviz.jobs.measure import Workspace, last_vectors
 from clsviz.measurements import Kind
@@ -195,9 +195,10 @@ def chunk_test(
             choice: dict[str, Any] = {"titles": titles, "judged": settings.searches, "texts": texts}
             judged = searches.find(view, workspace.root, **choice, progress=progress)
     inputs, experiment = ChunkInputs(weights, cut, judged), resolve(experiment, weights)
-    measured = contained(inputs, experiment, settings.similarity, workspace, progress)
+    similarity = similarity_of(settings.similarity, experiment, weights)
+    measured = contained(inputs, experiment, similarity, workspace, progress)
     with progress.at("analysis"):
-        return ChunkNumbers.of(inputs, measured, settings.similarity, experiment.seed)
+        return ChunkNumbers.of(inputs, measured, similarity, experiment.seed)
 
 
 def key_of(inputs: ChunkInputs, experiment: Experiment, similarity: str) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clsviz.analyses import own_vectors
 from clsviz.analyses.own_vectors import Indexed
-from clsviz.analyses.select import prompts_of, resolve
+from clsviz.analyses.select import prompts_of, resolve, similarity_of
 from clsviz.errors import Undefined
 from clsviz.jobs.measure import Workspace, last_vectors
 from clsviz.progress import Progress
@@ -126,7 +126,8 @@ def evaluate(
     fingerprint: str = "",
 ) -> SearchNumbers:
     """Recall and exposure of every retriever by a similarity, and the advised fix."""
-    seed, similarity = experiment.seed, settings.similarity
+    seed = experiment.seed
+    similarity = similarity_of(settings.similarity, experiment, model)
     evaluation = Evaluation.of(made.relevant, rankings.n_tokens, seed, rankings.families)
     words = evaluation.rank(rankings.retrievers["bm25"])
     prefix = f"{similarity} "

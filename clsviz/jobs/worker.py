@@ -147,7 +147,9 @@ class Functions(InProcess):
             values = np.asarray(encode(texts))
             vectors = np.asarray(values, np.float32)
         except Exception as error:  # the function is the user's
-            raise ModelError(f"{label} fails: {type(error).__name__} {quote(error)}.", remedy) from error
+            raise ModelError(
+                f"{label} fails: {type(error).__name__} {quote(error)}.", remedy
+            ) from error
         if vectors.ndim != 2 or len(vectors) != len(texts) or not vectors.shape[1]:
             shape = " × ".join(map(str, vectors.shape)) or "one number"
             raise ModelError(f"{label} returns {shape} for {len(texts):,} texts.", remedy)

@@ -59,7 +59,7 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
     judged = searches.caveats if searches else ()
     own = _caveats(answer, excess, settings, experiment)
     view = resolve(experiment, weights)
-    shipped = origin(key_of(inputs, view, settings.similarity))
+    shipped = origin(key_of(inputs, view, answer.similarity))
     return Result(
         kind="chunks",
         question=QUESTION,
@@ -86,6 +86,7 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
             **asdict(experiment),
             **provenance.values(settings),
             **vector_of(weights, view),
+            "similarity": answer.similarity,
             "width": measured.width,
             "model_fingerprint": weights.fingerprint,
             "corpus_fingerprint": cut.texts.fingerprint,

@@ -60,6 +60,7 @@ def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSetting
         about={
             **settings,
             **vector_of(model, view),
+            "similarity": numbers.similarity,
             "width": numbers.rankings.width,
             "model_fingerprint": numbers.fingerprint,
             "corpus_fingerprint": searches.fingerprint,
@@ -283,7 +284,9 @@ def fix_table(result: Result) -> "pd.DataFrame":
 def _picture(numbers: SearchNumbers) -> dict[str, Any]:
     """Lengths of the fifths, and a line for each way, that of the similarity first."""
     other, advice = OTHER[numbers.similarity], numbers.advice
-    lines = {BY[numbers.similarity]: numbers.own, BY[other]: numbers.other}
+    lines = {BY[numbers.similarity]: numbers.own}
+    if not np.array_equal(numbers.own.top_k, numbers.other.top_k):  # of norm 1 they are the same
+        lines[BY[other]] = numbers.other
     lines[BY["bm25"]], quintiles = numbers.words, numbers.own.quintiles
     if advice and advice.fix != "normalized":  # whose line is that of cosine
         lines[advice.fix.replace("_", "-")] = numbers.fixes[advice.fix][0]

@@ -48,7 +48,7 @@ SHARES: Final = {
 
 view = replace(sidebar.search(), sample_size=DEFAULT_CHUNKED)
 titles = st.session_state.get("search_titles") or ""
-similarity = st.session_state.similarity or "cosine"
+similarity = st.session_state.similarity or "auto"
 settings = {**asdict(view), "titles": titles, "similarity": similarity}
 result = work.answered(api.chunk_test, settings, HEIGHT)
 inputs = result.answered.inputs
