@@ -45,6 +45,16 @@ from clsviz.settings import (
 Store: TypeAlias = str | Path | Workspace | None
 """The folder of what is stored, by default `default_store()`; the server gives its workspace."""
 
+
+class OrFunction(Settings, total=False):
+    """The same, with a function in the place of the model; `search_test` says what they mean."""
+
+    encode: Encode
+    encode_query: Encode
+    count_tokens: Callable[[str], int]
+    name: str
+
+
 NO_FUNCTIONS: Final[Mapping[str, Encode]] = {}
 
 MOST_MODELS = 6  # that are compared
@@ -102,13 +112,10 @@ def probe(
     corpus: Any = "python-docs",
     *,
     random_weights: bool | None = False,
-    encode: Encode | None = None,
-    count_tokens: Callable[[str], int] | None = None,
-    name: str = "",
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
-    **settings: Unpack[Settings],
+    **settings: Unpack[OrFunction],
 ) -> Result:
     """Predict the length of sentences from their vectors, after every layer.
 
@@ -120,8 +127,8 @@ def probe(
     Returns R² and the error of held-out predictions as facts, and a table with a row for each
     vector: probe_error and norm_error are mean absolute errors, in the unit. Raises ClsvizError.
     """
-    function = encode, None, count_tokens, name
-    with _encoding(model, *function, store, runner) as (model, workspace):
+    encode = settings.get("encode")
+    with _encoding(model, settings, store, runner) as (model, workspace):
         experiment, texts = _experiment(model, corpus, settings)
         refuse("probe", experiment)
         words = partial(probe_words.result, experiment=experiment)
@@ -142,14 +149,10 @@ def search_test(
     similarity: Similarity = "auto",
     max_exposure: float | None = None,
     length_power: float | None = None,
-    encode: Encode | None = None,
-    encode_query: Encode | None = None,
-    count_tokens: Callable[[str], int] | None = None,
-    name: str = "",
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
-    **settings: Unpack[Settings],
+    **settings: Unpack[OrFunction],
 ) -> Result:
     """Test if a search finds texts of some lengths more often than they are right.
 
@@ -158,8 +161,9 @@ def search_test(
     searches. searches: a file of `query` and `ids`, separated by spaces, or of `query` and `text`.
     vectors, query_vectors: own ones, in the place of model and corpus, as .parquet or .npz: `text`,
     `vector` and maybe `id`; `query`, `vector` and `ids` (without `id`, numbers of rows from 0).
-    similarity: “cosine”, or “dot”, or “auto”. max_exposure: a limit; `details["exceeded"]` has the fifths
-    that are surely beyond. length_power: of tokens, by which scores are multiplied as another fix.
+    similarity: “cosine”, “dot”, or “auto”, which the model names. max_exposure: a limit;
+    `details["exceeded"]` has the fifths that are surely beyond. length_power: of tokens, by which
+    scores are multiplied as another fix.
     encode: a function from a list of texts to an array (n, width), in the place of the model;
     encode_query: the same of queries. count_tokens: of a text; else lengths are words. name: under
     which its vectors are stored; without one nothing is.
@@ -177,8 +181,8 @@ def search_test(
         length_power=length_power,
         **{key: Path(name).expanduser() for key, name in files.items() if name is not None},
     )
-    function = encode, encode_query, count_tokens, name
-    with _encoding(model, *function, store, runner) as (model, workspace):
+    encode = settings.get("encode")
+    with _encoding(model, settings, store, runner) as (model, workspace):
         experiment, texts = _experiment(model, corpus, settings, "search-test")
         refuse("search-test", experiment, search)
         if search.vectors is not None:
@@ -199,23 +203,19 @@ def chunk_test(
     similarity: Similarity = "auto",
     chunk_tokens: int | None = None,
     max_lost: float | None = None,
-    encode: Encode | None = None,
-    encode_query: Encode | None = None,
-    count_tokens: Callable[[str], int] | None = None,
-    name: str = "",
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
-    **settings: Unpack[Settings],
+    **settings: Unpack[OrFunction],
 ) -> Result:
     """Test how long a chunk of a text may be for its sentences to find it.
 
     corpus: texts with an order: a text file is one, and each row of a table, or of a list, is one.
     titles, searches: as of `search_test`: searches with right texts, which their best chunk finds.
-    similarity: “cosine”, or “dot”, or “auto”. chunk_tokens, max_lost: tokens of the chunks of your
-    pipeline, and the share of their sentences that may be lost; `details["exceeded"]` names them if
-    they surely lose more. encode, encode_query, count_tokens, name: as of `search_test`. sample_size: sentences, by default 2,400. The other settings are those of
-    `measure`.
+    similarity: as of `search_test`. chunk_tokens, max_lost: tokens of the chunks of your pipeline,
+    and the share of their sentences that may be lost; `details["exceeded"]` names them if they
+    surely lose more. sample_size: sentences, by default 2,400. The other settings are those of
+    `measure`, or a function's, as of `search_test`.
 
     Returns the share of sentences that find their chunk, by its length, an advised length, and a
     table with a row for each way to search and each length. Raises ClsvizError, also where under
@@ -223,8 +223,8 @@ def chunk_test(
     """
     judged = None if searches is None else Path(searches).expanduser()
     cut = ChunkTestSettings(titles, judged, similarity, chunk_tokens, max_lost)
-    function = encode, encode_query, count_tokens, name
-    with _encoding(model, *function, store, runner) as (model, workspace):
+    encode = settings.get("encode")
+    with _encoding(model, settings, store, runner) as (model, workspace):
         experiment, texts = _experiment(model, corpus, settings, "chunk-test")
         refuse("chunk-test", experiment, cut)
         inputs = workspace, _progress(progress), texts
@@ -281,79 +281,58 @@ def report(
     others: Sequence[str] = (),
     search_corpus: str = DEFAULTS["search_corpus"],
     search_pooling: Pooling = DEFAULTS["search_pooling"],
-    encode: Encode | None = None,
-    encode_query: Encode | None = None,
-    count_tokens: Callable[[str], int] | None = None,
-    name: str = "",
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
-    **settings: Unpack[Settings],
+    **settings: Unpack[OrFunction],
 ) -> str:
     """All answers on a model and a corpus, as one HTML page that needs no network.
 
     others: models to compare with. search_corpus: what is searched; "" for no search.
-    search_pooling: the vector that searches. encode, encode_query, count_tokens, name: as of
-    `search_test`. The other settings are those of `measure`.
+    search_pooling: the vector that searches. The other settings are those of `measure`, or a
+    function's, as of `search_test`.
 
     Returns the page, of at most 4 MB. Raises ClsvizError where model or corpus cannot be read; an
     answer that fails otherwise says so in its place.
     """
-    function = encode, encode_query, count_tokens, name
-    with _encoding(model, *function, store, runner) as (model, workspace):
-        return _report(
-            *(model, corpus, others, search_corpus, search_pooling, workspace, progress),
-            has_cls=encode is None,
-            **settings,
-        )
-
-
-def _report(
-    model: str,
-    corpus: Any,
-    others: Sequence[str],
-    search_corpus: str,
-    search_pooling: Pooling,
-    workspace: Workspace,
-    progress: Shows,
-    *,
-    has_cls: bool,
-    **settings: Unpack[Settings],
-) -> str:
-    """The page of `report`. has_cls: False leaves out the questions about [CLS]."""
-    experiment, texts = _experiment(model, corpus, settings)
-    shows, runner = _progress(progress), workspace.runner
-    weights = find_model(experiment.model, experiment.seed, shows, runner)
-    sample = draw(experiment, workspace, shows, texts)
-    options: dict[str, Any] = {"store": workspace, "progress": shows}
-    view = {**asdict(heeded("probe", experiment)), "corpus": corpus, **options}
-    del view["model"]
-    search = comparing.search_of(experiment, search_corpus, search_pooling)
-    searched: dict[str, Any] = {"search_corpus": search_corpus, "search_pooling": search_pooling}
-    norm = {**view, **asdict(heeded("measure", experiment)), "corpus": corpus}
-    asked: dict[str, Callable[[], Result]] = {
-        "norm_vs_length": partial(measure, **norm),
-        "where_length_lives": partial(probe, model, **view),
-    }
-    if search is not None:
-        asked["search"] = partial(search_test, **asdict(search), **options)
-        cut = {**asdict(search), "sample_size": COMMANDS["chunk-test"].defaults["sample_size"]}
-        asked["chunks"] = partial(chunk_test, **cut, **options)
-    if others:
-        asked["compare"] = partial(compare, [model, *others], **view, **searched)
-    inside = {name: getattr(experiment, name) for name in ("model", "seed", "precision")}
-    asked["model"] = partial(anatomy, **inside, **options)
-    if not has_cls:
-        del asked["norm_vs_length"], asked["model"]
-    answers: list[Result | tuple[str, ClsvizError]] = []
-    for path, answer in asked.items():
-        try:
-            answers.append(answer())
-        except ClsvizError as error:
-            answers.append((PAGES[path].question, error))
-    drawn = f"{len(sample):,} sentences, seed {experiment.seed}"
-    about = provenance.method(weights, sample.corpus, drawn)
-    return page(f"{weights.label} on {sample.corpus.label}", answers, about)
+    encode = settings.get("encode")
+    with _encoding(model, settings, store, runner) as (model, workspace):
+        experiment, texts = _experiment(model, corpus, settings)
+        shows, runner = _progress(progress), workspace.runner
+        weights = find_model(experiment.model, experiment.seed, shows, runner)
+        sample = draw(experiment, workspace, shows, texts)
+        options: dict[str, Any] = {"store": workspace, "progress": shows}
+        view = {**asdict(heeded("probe", experiment)), "corpus": corpus, **options}
+        del view["model"]
+        search = comparing.search_of(experiment, search_corpus, search_pooling)
+        searched: dict[str, Any] = {
+            "search_corpus": search_corpus,
+            "search_pooling": search_pooling,
+        }
+        norm = {**view, **asdict(heeded("measure", experiment)), "corpus": corpus}
+        asked: dict[str, Callable[[], Result]] = {
+            "norm_vs_length": partial(measure, **norm),
+            "where_length_lives": partial(probe, model, **view),
+        }
+        if search is not None:
+            asked["search"] = partial(search_test, **asdict(search), **options)
+            cut = {**asdict(search), "sample_size": COMMANDS["chunk-test"].defaults["sample_size"]}
+            asked["chunks"] = partial(chunk_test, **cut, **options)
+        if others:
+            asked["compare"] = partial(compare, [model, *others], **view, **searched)
+        inside = {name: getattr(experiment, name) for name in ("model", "seed", "precision")}
+        asked["model"] = partial(anatomy, **inside, **options)
+        if encode:
+            del asked["norm_vs_length"], asked["model"]
+        answers: list[Result | tuple[str, ClsvizError]] = []
+        for path, answer in asked.items():
+            try:
+                answers.append(answer())
+            except ClsvizError as error:
+                answers.append((PAGES[path].question, error))
+        drawn = f"{len(sample):,} sentences, seed {experiment.seed}"
+        about = provenance.method(weights, sample.corpus, drawn)
+        return page(f"{weights.label} on {sample.corpus.label}", answers, about)
 
 
 def anatomy(
@@ -392,25 +371,24 @@ def trace(
 
 @contextmanager
 def _encoding(
-    model: str,
-    encode: Encode | None,
-    encode_query: Encode | None,
-    count_tokens: Callable[[str], int] | None,
-    name: str,
-    store: Store,
-    runner: Runner,
+    model: str, settings: OrFunction, store: Store, runner: Runner
 ) -> Iterator[tuple[str, Workspace]]:
-    """The name of the model, and a workspace; of a function without a name, one that goes."""
+    """The name of the model, and a workspace; of a function without a name, one that goes.
+
+    What is of the function leaves the settings.
+    """
+    encode, query = settings.pop("encode", None), settings.pop("encode_query", None)
+    count, name = settings.pop("count_tokens", None), settings.pop("name", "")
     if encode is None:
-        if encode_query or count_tokens or name:
+        if query or count or name:
             reason = "encode_query, count_tokens and name belong to a function."
             raise SettingError(reason, "Give encode, too.")
         yield model, Workspace.of(store, runner)
         return
     _check_private()
     label = name or "your function"
-    functions = Functions({label: encode}, encode_query, count_tokens)
     with TemporaryDirectory() as folder:
+        functions = Functions({label: encode}, query, count)
         yield label, Workspace.of(store if name else folder, functions)
 
 

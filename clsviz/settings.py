@@ -141,7 +141,7 @@ _ROWS: Final = (
     Setting("layer", None, "Layer", "After which the vector is taken; 0 is the embedding output.",
             SAMPLES, ends=(0, 999), word=("last", None)),
     Setting("pooling", "cls", "Vector",
-            "[CLS], the mean over all tokens, the pooler’s output, or the vector of the model’s own "
+            "[CLS], the mean over all tokens, the pooler’s output, or that of the model’s own "
             "pipeline.", SAMPLES, get_args(Pooling)),
     Setting("unit", "tokens", "Length in", "The cutoff is always in tokens.", (*SAMPLES, OWN),
             get_args(Unit)),

@@ -294,7 +294,8 @@ def _index(
 def contain(cut: Chunks, sizes: Sequence[Index], asking: Index | None = None) -> Containment:
     """The ranks of chunks. sizes: of each measured size, the first of which is the sentences.
 
-    asking: sentences as queries, None where those are encoded as texts are. Raises Undefined where the model reads the chunks of under 100 sentences as a whole.
+    asking: sentences as queries, None where those are encoded as texts are. Raises Undefined where
+    the model reads the chunks of under 100 sentences as a whole.
     """
     is_read = [~one.truncated for one in sizes]
     is_used = np.all([read[cut.owners[n][cut.queries]] for n, read in enumerate(is_read)], axis=0)

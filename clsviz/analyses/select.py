@@ -40,7 +40,7 @@ def resolve(experiment: Experiment, weights: Weights) -> Experiment:
 
     Prompts are the pipeline's where none are set. Raises SettingError for those of other vectors.
     """
-    prompts: dict[str, str | None] = dict.fromkeys(("query_prompt", "text_prompt"))
+    prompts: dict[str, Any] = dict.fromkeys(("query_prompt", "text_prompt"))
     if experiment.pooling == "pipeline" and weights.pipeline.steps:
         for name in prompts:
             own = weights.pipeline.prompt(name.removesuffix("_prompt"))
@@ -50,8 +50,8 @@ def resolve(experiment: Experiment, weights: Weights) -> Experiment:
         if value := getattr(experiment, name):
             reason = f"{name} is {quote(value)}, and only a pipeline has prompts."
             raise SettingError(reason, "Leave it out, or choose pipeline as pooling.")
-    pooling = "mean" if experiment.pooling == "pipeline" else experiment.pooling
-    return replace(experiment, pooling=pooling, **prompts)
+    prompts["pooling"] = "mean" if experiment.pooling == "pipeline" else experiment.pooling
+    return replace(experiment, **prompts)
 
 
 def similarity_of(
