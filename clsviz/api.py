@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,12 +17,12 @@ from clsviz.analyses import probes as probing
 from clsviz.analyses import search as searching
 from clsviz.analyses import typed as tracing
 from clsviz.analyses.typed import EXAMPLE, Trace
-from clsviz.errors import ClsvizError, CorpusError, SettingError
+from clsviz.errors import ClsvizError, CorpusError, SettingError, quote
 from clsviz.jobs.measure import Workspace, draw, find_model
 from clsviz.jobs.worker import IN_PROCESS, Encode, Functions, Runner
 from clsviz.progress import Calls, Progress, silent
 from clsviz.questions import COMMANDS, PAGES
-from clsviz.report import page
+from clsviz.report import card, page
 from clsviz.results import anatomy as anatomy_words
 from clsviz.results import chunks as chunk_words
 from clsviz.results import compare as compare_words
@@ -32,6 +33,8 @@ from clsviz.results import search as search_words
 from clsviz.results.result import Result
 from clsviz.settings import (
     DEFAULTS,
+    OF_EXPERIMENT,
+    SETTINGS,
     ChunkTestSettings,
     Experiment,
     Pooling,
@@ -40,7 +43,9 @@ from clsviz.settings import (
     Similarity,
     heeded,
     refuse,
+    settings_of,
 )
+from clsviz.sources.models import UNTRAINED
 
 Store: TypeAlias = str | Path | Workspace | None
 """The folder of what is stored, by default `default_store()`; the server gives its workspace."""
@@ -66,7 +71,7 @@ def measure(
     model: str = "minilm",
     corpus: Any = "python-docs",
     *,
-    vectors: str | Path | None = None,
+    vectors: Any = None,
     ray: str | None = None,
     store: Store = None,
     progress: Shows = silent,
@@ -77,7 +82,8 @@ def measure(
 
     corpus: a name, or sentences: a list, a pandas Series or DataFrame, or a datasets Dataset.
     sample_size: 5,000 by default of a name, and all of sentences.
-    vectors: own ones, in the place of model and corpus: a .parquet or .npz of `text` and `vector`.
+    vectors: own ones, in the place of model and corpus: a .parquet or .npz of `text` and `vector`,
+    or what pandas and datasets have.
     ray: the address of a Ray cluster that measures, or “local” for one on this machine.
     store: the folder of what was measured before; by default `default_store()`.
     progress: called with what is done, of how much, and of what.
@@ -92,10 +98,9 @@ def measure(
     if vectors is not None:
         if ray is not None:
             raise SettingError("Own vectors are not measured on Ray.", "Leave ray out.")
-        path = Path(vectors).expanduser()
         refuse("measure", experiment, has_own_vectors=True)
-        fit = measuring.norms_of_own(path, experiment, workspace.results)
-        return norm_words.result_of_own(fit, experiment, path)
+        fit = measuring.norms_of_own(vectors, experiment, workspace.results)
+        return norm_words.result_of_own(fit, experiment, vectors)
     refuse("measure", experiment)
     in_words = shows.worded(lambda fit: norm_words.result(fit, experiment))
     fit = measuring.norms(experiment, workspace, in_words, texts, ray)
@@ -143,9 +148,10 @@ def search_test(
     *,
     task: str = "",
     titles: str = "",
-    searches: str | Path | None = None,
-    vectors: str | Path | None = None,
-    query_vectors: str | Path | None = None,
+    searches: Any = None,
+    queries: Any = None,
+    vectors: Any = None,
+    query_vectors: Any = None,
     similarity: Similarity = "auto",
     max_exposure: float | None = None,
     length_power: float | None = None,
@@ -158,9 +164,11 @@ def search_test(
 
     corpus: a name, or texts: a list, a pandas Series or DataFrame, or a datasets Dataset.
     task: “titles”, “halves” or “cloze”; by default what suits the corpus. titles: the column that
-    searches. searches: a file of `query` and `ids`, separated by spaces, or of `query` and `text`.
-    vectors, query_vectors: own ones, in the place of model and corpus, as .parquet or .npz: `text`,
-    `vector` and maybe `id`; `query`, `vector` and `ids` (without `id`, numbers of rows from 0).
+    searches. searches: judgements of people, in a file, or as what pandas and datasets have:
+    `query` and `ids`, or `query` and `text`, and maybe `score`; TREC's qrels, or a folder of BEIR's
+    layout. queries: a table of `id` and `text`, where searches have ids of queries.
+    vectors, query_vectors: own ones, in the place of model and corpus: `text`, `vector` and maybe
+    `id`; `query`, `vector`, `ids` and maybe `score` (without `id`, numbers of rows from 0).
     similarity: “cosine”, “dot”, or “auto”, which the model names. max_exposure: a limit;
     `details["exceeded"]` has the fifths that are surely beyond. length_power: of tokens, by which
     scores are multiplied as another fix.
@@ -172,15 +180,8 @@ def search_test(
     Returns recall, nDCG and exposure by fifths of the texts' lengths, an advised fix, and a table
     with a row for each search. Raises ClsvizError, also where there are under 30 searches.
     """
-    files = {"searches": searches, "vectors": vectors, "query_vectors": query_vectors}
-    search = SearchSettings(
-        task=task,
-        titles=titles,
-        similarity=similarity,
-        max_exposure=max_exposure,
-        length_power=length_power,
-        **{key: Path(name).expanduser() for key, name in files.items() if name is not None},
-    )
+    sources = searches, queries, vectors, query_vectors
+    search = SearchSettings(task, titles, *sources, similarity, max_exposure, length_power)
     encode = settings.get("encode")
     with _encoding(model, settings, store, runner) as (model, workspace):
         experiment, texts = _experiment(model, corpus, settings, "search-test")
@@ -199,7 +200,8 @@ def chunk_test(
     corpus: Any = "python-api",
     *,
     titles: str = "",
-    searches: str | Path | None = None,
+    searches: Any = None,
+    queries: Any = None,
     similarity: Similarity = "auto",
     chunk_tokens: int | None = None,
     max_lost: float | None = None,
@@ -211,7 +213,7 @@ def chunk_test(
     """Test how long a chunk of a text may be for its sentences to find it.
 
     corpus: texts with an order: a text file is one, and each row of a table, or of a list, is one.
-    titles, searches: as of `search_test`: searches with right texts, which their best chunk finds.
+    titles, searches, queries: as of `search_test`; their right texts are found by the best chunk.
     similarity: as of `search_test`. chunk_tokens, max_lost: tokens of the chunks of your pipeline,
     and the share of their sentences that may be lost; `details["exceeded"]` names them if they
     surely lose more. sample_size: sentences, by default 2,400. The other settings are those of
@@ -221,8 +223,7 @@ def chunk_test(
     table with a row for each way to search and each length. Raises ClsvizError, also where under
     100 sentences can search.
     """
-    judged = None if searches is None else Path(searches).expanduser()
-    cut = ChunkTestSettings(titles, judged, similarity, chunk_tokens, max_lost)
+    cut = ChunkTestSettings(titles, searches, queries, similarity, chunk_tokens, max_lost)
     encode = settings.get("encode")
     with _encoding(model, settings, store, runner) as (model, workspace):
         experiment, texts = _experiment(model, corpus, settings, "chunk-test")
@@ -250,8 +251,9 @@ def compare(
 ) -> Result:
     """Compare models on the same sentences: search, probe and norm.
 
-    models: two to six names, the first `probe_size` sentences of whose sample are compared where
-    all of the models read them as a whole. corpora: several names, in the place of corpus.
+    models: two to six names, or one that is compared with its untrained architecture, on those of
+    the first `probe_size` sentences that all of the models read as a whole.
+    corpora: several names, in the place of corpus.
     search_corpus: what all models search by cosine, as `search_test` does; "" for no search.
     search_pooling: the vector that searches. chunks: also cut the texts that are searched into
     chunks, as `chunk_test` does. encode: functions by names, compared with the models, or with each
@@ -261,7 +263,12 @@ def compare(
     each model and corpus. Raises ClsvizError.
     """
     names = models.split(",") if isinstance(models, str) else models
+    if not any(names) and not encode:
+        names = [DEFAULTS["model"]]
     names = [name.strip() for name in (*names, *encode) if name.strip()]
+    if len(names) == 1 and not encode:
+        base = names[0].removeprefix(UNTRAINED)
+        names.append(UNTRAINED + base if base == names[0] else base)
     check_models(names)
     experiment, texts = _experiment(names[0], corpus, settings)
     views = [replace(experiment, corpus=name) for name in dict.fromkeys(corpora)] or [experiment]
@@ -281,6 +288,11 @@ def report(
     others: Sequence[str] = (),
     search_corpus: str = DEFAULTS["search_corpus"],
     search_pooling: Pooling = DEFAULTS["search_pooling"],
+    search_titles: str = "",
+    search_column: str = "",
+    search_encoding: str = "",
+    similarity: Similarity = "auto",
+    is_card: bool = False,
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
@@ -289,7 +301,9 @@ def report(
     """All answers on a model and a corpus, as one HTML page that needs no network.
 
     others: models to compare with. search_corpus: what is searched; "" for no search.
-    search_pooling: the vector that searches. The other settings are those of `measure`, or a
+    search_pooling: the vector that searches. search_titles, search_column, search_encoding,
+    similarity: as titles, column, encoding and similarity of `search_test`. is_card: the verdicts
+    in Markdown instead, for the page of a model. The other settings are those of `measure`, or a
     function's, as of `search_test`.
 
     Returns the page, of at most 4 MB. Raises ClsvizError where model or corpus cannot be read; an
@@ -297,6 +311,8 @@ def report(
     """
     encode = settings.get("encode")
     with _encoding(model, settings, store, runner) as (model, workspace):
+        of_search = {"titles": search_titles, "similarity": similarity}
+        of_corpus = {"column": search_column, "encoding": search_encoding}
         experiment, texts = _experiment(model, corpus, settings)
         shows, runner = _progress(progress), workspace.runner
         weights = find_model(experiment.model, experiment.seed, shows, runner)
@@ -315,24 +331,32 @@ def report(
             "where_length_lives": partial(probe, model, **view),
         }
         if search is not None:
-            asked["search"] = partial(search_test, **asdict(search), **options)
-            cut = {**asdict(search), "sample_size": COMMANDS["chunk-test"].defaults["sample_size"]}
-            asked["chunks"] = partial(chunk_test, **cut, **options)
+            searching = {**asdict(replace(search, **of_corpus)), **of_search, **options}
+            asked["search"] = partial(search_test, **searching)
+            size = COMMANDS["chunk-test"].defaults["sample_size"]
+            asked["chunks"] = partial(chunk_test, **{**searching, "sample_size": size})
         if others:
             asked["compare"] = partial(compare, [model, *others], **view, **searched)
         inside = {name: getattr(experiment, name) for name in ("model", "seed", "precision")}
         asked["model"] = partial(anatomy, **inside, **options)
         if encode:
             del asked["norm_vs_length"], asked["model"]
-        answers: list[Result | tuple[str, ClsvizError]] = []
+        answers: dict[str, Result | ClsvizError] = {}
         for path, answer in asked.items():
             try:
-                answers.append(answer())
+                result = answer()
+                answers[result.question] = result
             except ClsvizError as error:
-                answers.append((PAGES[path].question, error))
-        drawn = f"{len(sample):,} sentences, seed {experiment.seed}"
-        about = provenance.method(weights, sample.corpus, drawn)
-        return page(f"{weights.label} on {sample.corpus.label}", answers, about)
+                answers[PAGES[path].question] = error
+        title, drawn = f"{weights.label} on {sample.corpus.label}", f"{len(sample):,} sentences"
+        if is_card:
+            also = {"others": list(others) or (), **searched, "similarity": of_search["similarity"]}
+            also |= {"search_titles": of_search["titles"]}
+            also |= {f"search_{name}": value for name, value in of_corpus.items()}
+            command = provenance.command("report", experiment, also)
+            return card(title, answers, command and f"{command} --output card.md")
+        about = provenance.method(weights, sample.corpus, f"{drawn}, seed {experiment.seed}")
+        return page(title, answers, about)
 
 
 def anatomy(
@@ -419,6 +443,13 @@ def _experiment(
     if corpus is None:
         raise CorpusError("The corpus is None.", "Give its name, or a list of sentences.")
     is_name = isinstance(corpus, str | Path)
+    for name in set(settings) - {*OF_EXPERIMENT}:
+        likeliest = get_close_matches(
+            name, [*SETTINGS, "store", "progress", "runner", "text"], 1, 0.5
+        )
+        names = likeliest or [row.keyword(question) for row in settings_of(question).values()]
+        remedy = f"Did you mean {', '.join(names)}?"
+        raise SettingError(f"There is no keyword {quote(name)}.", remedy)
     chosen: dict[str, Any] = {**COMMANDS[question].defaults, **settings}
     if chosen.get("sample_size") is None:
         chosen["sample_size"] = DEFAULTS["sample_size"] if is_name else "all"

@@ -33,10 +33,6 @@ class NoCls(ModelError):
     """A model has no [CLS] vector; its own pipeline may still give vectors."""
 
 
-class NotMeasured(ModelError):
-    """Nothing may be measured, and an answer is not stored."""
-
-
 class HubError(ClsvizError):
     """The Hub does not answer: the name may well be right."""
 

@@ -10,14 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from clsviz.errors import SettingError
 from clsviz.settings import Pooling
 
-SCHEMA: Final = "3"
-"""Changes when measured arrays do: older ones, and numbers of them, are computed again."""
+SCHEMA: Final = "3"  # changes when measured arrays do: older ones are measured again
+ROUNDING: Final = 1e-6  # dimensions of a smaller share of the largest range count as constant
 
 Arrays = dict[str, NDArray[Any]]
 """What is measured of consecutive sentences, by name; the first axis of each is the sentences."""
-
-ROUNDING: Final = 1e-6
-"""Dimensions whose range is below this share of the largest count as constant."""
 
 TINY: Final = 1e-12  # a norm by which sentence-transformers divides at least
 

@@ -14,7 +14,8 @@ SEARCHED: Final = {"corpus": DEFAULTS["search_corpus"], "pooling": DEFAULTS["sea
 
 SEARCH: Final = (
     *("model", "seed", "search_corpus", "search_pooling", "similarity"),
-    *("search_titles", "search_column", "search_encoding", "query_prompt", "text_prompt"),
+    *("search_titles", "search_column", "search_encoding", "search_language"),
+    *("query_prompt", "text_prompt"),
 )
 
 SENTENCES: Final = tuple(name for name in OF_EXPERIMENT if not name.endswith("_prompt"))
@@ -68,7 +69,7 @@ QUESTIONS: Final = (
              SENTENCES, next="How does it do that?"),
     Question("model", "Inside the model", "What happens to [CLS] on its way?", "schema",
              SENTENCES),
-    Question("", "", "", "", MODELS, "report", "report"),
+    Question("", "", "", "", tuple(dict.fromkeys((*MODELS, *SEARCH))), "report", "report"),
 )
 # fmt: on
 """In the order in which they lead to each other; the page of the first is also at /."""

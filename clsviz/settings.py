@@ -27,6 +27,7 @@ SEARCHES: Final = ("search-test", "chunk-test")
 SAMPLES: Final = ("measure", "probe", "compare", "report")
 PROBED: Final = SAMPLES[1:]
 SEARCHING: Final = (*SEARCHES, *SAMPLES[2:])
+SEARCHED: Final = (*SEARCHES, "report")
 EVERY: Final = (*SAMPLES, *SEARCHES)
 OWN: Final = "own vectors"
 """Questions by their commands: of whole texts, of samples, of probes, that search; and of vectors
@@ -116,6 +117,7 @@ class Setting(NamedTuple):
 _CORPUS = "python-docs, python-api, any dataset of the Hugging Face Hub, or a file."
 _COLUMN = "Of a table; empty takes the likeliest."
 _ENCODING = "Of a file, such as cp1254; empty takes the likeliest."
+_LANGUAGE = "By whose rules texts are cut into sentences, such as de; empty takes the likeliest."
 _PART = "Of a dataset of the Hub; empty takes its default."
 
 # fmt: off
@@ -141,10 +143,10 @@ _ROWS: Final = (
     Setting("layer", None, "Layer", "After which the vector is taken; 0 is the embedding output.",
             SAMPLES, ends=(0, 999), word=("last", None)),
     Setting("pooling", "cls", "Vector",
-            "[CLS], the mean over all tokens, the pooler’s output, or that of the model’s own "
-            "pipeline.", SAMPLES, get_args(Pooling)),
-    Setting("unit", "tokens", "Length in", "The cutoff is always in tokens.", (*SAMPLES, OWN),
-            get_args(Unit)),
+            "[CLS], the mean over all tokens, the pooler’s output, or the vector of the model’s "
+            "own pipeline.", SAMPLES, get_args(Pooling)),
+    Setting("unit", "tokens", "Length in", "The cutoff is always in tokens.",
+            (*SAMPLES, "search-test", OWN), get_args(Unit)),
     Setting("search_corpus", "python-api", "Texts to search",
             f"{_CORPUS} Titles search for their texts, else halves of texts for the other half.",
             SEARCHING, of_search="corpus"),
@@ -153,7 +155,7 @@ _ROWS: Final = (
             SEARCHING, get_args(Pooling), of_search="pooling"),
     Setting("similarity", "auto", "Similarity",
             "Dot product heeds norms, cosine does not; auto takes the one that the model names.",
-            SEARCHES, get_args(Similarity)),
+            SEARCHED, get_args(Similarity)),
     Setting("query_prompt", None, "Prompt before queries",
             "Empty takes the model’s own, none takes none.", SEARCHING, word=("none", ""),
             is_more=True, is_verbatim=True),
@@ -163,12 +165,14 @@ _ROWS: Final = (
     Setting("seed", 0, "Seed", "Of the draw, and of random weights.", (*EVERY, OWN),
             ends=(0, 2**32 - 1), is_more=True),
     Setting("search_titles", "", "Column that searches",
-            "Of a table; empty takes the likeliest, or none for chunks.", SEARCHES,
+            "Of a table; empty takes the likeliest, or none for chunks.", SEARCHED,
             of_search="titles", corpus="search_corpus", is_more=True),
-    Setting("search_column", "", "Column that is searched", _COLUMN, SEARCHES,
+    Setting("search_column", "", "Column that is searched", _COLUMN, SEARCHED,
             of_search="column", corpus="search_corpus", is_more=True),
-    Setting("search_encoding", "", "Encoding", _ENCODING, SEARCHES,
+    Setting("search_encoding", "", "Encoding", _ENCODING, SEARCHED,
             of_search="encoding", corpus="search_corpus", is_more=True),
+    Setting("search_language", "", "Language", _LANGUAGE, SEARCHES,
+            of_search="language", corpus="search_corpus", is_more=True),
     Setting("precision", "exact", "Precision",
             "Exact is float32; fast is bfloat16, whose error is reported.", SAMPLES,
             get_args(Precision), is_more=True),
@@ -181,12 +185,16 @@ _ROWS: Final = (
             ends=(2, 20_000), is_more=True),
     Setting("column", "", "Column", _COLUMN, SAMPLES, corpus="corpus", is_more=True),
     Setting("encoding", "", "Encoding", _ENCODING, SAMPLES, corpus="corpus", is_more=True),
+    Setting("language", "", "Language", _LANGUAGE, SAMPLES, corpus="corpus", is_more=True),
     Setting("configuration", "", "Configuration", _PART, EVERY, corpus="corpus", is_more=True),
     Setting("split", "", "Split", _PART, EVERY, corpus="corpus", is_more=True),
     Setting("task", "", "", "What searches; by default what suits the corpus.", SEARCHES[:1],
             ("titles", "halves", "cloze")),
-    Setting("searches", None, "", "A file of query and ids, or of query and text.", SEARCHES,
-            kind=Path),
+    Setting("searches", None, "",
+            "A file of query and ids, or of query and text, maybe with score; or of qrels.",
+            SEARCHES, kind=Path),
+    Setting("queries", None, "", "A file of id and text, where the searches have ids of queries.",
+            SEARCHES, kind=Path),
     Setting("vectors", None, "", "A file of own vectors, instead of model and corpus.",
             ("measure", "search-test"), kind=Path),
     Setting("query_vectors", None, "",
@@ -240,6 +248,7 @@ class Experiment:
     split: str = DEFAULTS["split"]
     column: str = DEFAULTS["column"]
     encoding: str = DEFAULTS["encoding"]
+    language: str = DEFAULTS["language"]
     segmentation: Segmentation = DEFAULTS["segmentation"]
     sample_size: int | Literal["all"] = DEFAULTS["sample_size"]
     seed: int = DEFAULTS["seed"]
@@ -287,6 +296,7 @@ class Settings(TypedDict, total=False):
     split: str
     column: str
     encoding: str
+    language: str
     segmentation: Segmentation
     sample_size: int | Literal["all"] | None
     seed: int
@@ -304,21 +314,24 @@ class Settings(TypedDict, total=False):
 class SearchSettings:
     """The settings of a search test besides those of the experiment.
 
+    searches, queries, vectors, query_vectors: files, or what is in memory.
     max_exposure: exposures surely beyond it, or below 1 / it, exceed it.
     Raises SettingError where a value cannot be used.
     """
 
     task: str = ""
     titles: str = ""
-    searches: Path | None = None
-    vectors: Path | None = None
-    query_vectors: Path | None = None
+    searches: Any = None
+    queries: Any = None
+    vectors: Any = None
+    query_vectors: Any = None
     similarity: Similarity = DEFAULTS["similarity"]
     max_exposure: float | None = None
     length_power: float | None = None
 
     def __post_init__(self) -> None:
         _check_values(self)
+        _check_queries(self)
         _check_pair(self, ("vectors", "query_vectors"), ": of the texts, and of the queries")
         if self.vectors is not None and (self.task or self.titles or self.searches is not None):
             reason = "Own vectors name the right texts by their ids."
@@ -329,18 +342,20 @@ class SearchSettings:
 class ChunkTestSettings:
     """The settings of a chunk test besides those of the experiment.
 
-    titles, searches: judged searches for whole texts.
+    titles, searches, queries: judged searches for whole texts.
     Raises SettingError where a value cannot be used.
     """
 
     titles: str = ""
-    searches: Path | None = None
+    searches: Any = None
+    queries: Any = None
     similarity: Similarity = DEFAULTS["similarity"]
     chunk_tokens: int | None = None
     max_lost: float | None = None
 
     def __post_init__(self) -> None:
         _check_values(self)
+        _check_queries(self)
         _check_pair(self, ("chunk_tokens", "max_lost"))
 
 
@@ -421,6 +436,12 @@ def _check_values(settings: SearchSettings | ChunkTestSettings) -> None:
             raise SettingError(
                 f"{row.name} is {value:g}.", f"Choose a number from {low} to {high}."
             )
+
+
+def _check_queries(settings: SearchSettings | ChunkTestSettings) -> None:
+    """Raise SettingError where there are queries, and nothing that has ids of them."""
+    if settings.queries is not None and settings.searches is None:
+        raise SettingError("There are queries, and no searches.", "Give both.")
 
 
 def _check_pair(

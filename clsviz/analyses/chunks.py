@@ -14,7 +14,7 @@ from clsviz.jobs.measure import Workspace, last_vectors
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.settings import ChunkTestSettings, Experiment, Similarity
-from clsviz.sources import chunks, searches, sentences
+from clsviz.sources import chunks, judgements, searches, sentences
 from clsviz.sources.chunks import Chunks
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import Prepared, Sample
@@ -192,7 +192,9 @@ def chunk_test(
         cut = chunks.find(experiment, workspace.root, texts, progress)
         if titles or settings.searches is not None:
             view = searches.bounded(replace(experiment, sample_size="all"))
-            choice: dict[str, Any] = {"titles": titles, "judged": settings.searches, "texts": texts}
+            choice: dict[str, Any] = {"titles": titles, "texts": texts}
+            if settings.searches is not None:
+                choice["judged"] = judgements.read(settings.searches, settings.queries, progress)
             judged = searches.find(view, workspace.root, **choice, progress=progress)
     inputs, experiment = ChunkInputs(weights, cut, judged), resolve(experiment, weights)
     similarity = similarity_of(settings.similarity, experiment, weights)
@@ -335,7 +337,8 @@ def contain(cut: Chunks, sizes: Sequence[Index], asking: Index | None = None) ->
 def _chunks_of(searches: Searches, size: int | None) -> tuple[Sample, NDArray[np.intp]]:
     """The chunks of all texts, None for whole texts, and the text of each, in order."""
     texts = searches.texts.table["sentence"].to_pylist()
-    cut = [sentences.cut(text) if size else [text] for text in texts]
+    language = searches.texts.reading.language
+    cut = [sentences.cut(text, language) if size else [text] for text in texts]
     step = size or 1
     parts = [[" ".join(some[at : at + step]) for at in range(0, len(some), step)] for some in cut]
     owners = np.repeat(np.arange(len(texts)), list(map(len, parts)))

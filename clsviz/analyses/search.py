@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from clsviz.analyses import own_vectors
 from clsviz.analyses.own_vectors import Indexed
-from clsviz.analyses.select import prompts_of, resolve, similarity_of
-from clsviz.errors import Undefined
+from clsviz.analyses.select import lengths, prompts_of, resolve, similarity_of
+from clsviz.errors import SettingError, Undefined, quote
 from clsviz.jobs.measure import Workspace, last_vectors
 from clsviz.progress import Progress
 from clsviz.settings import Experiment, SearchSettings, Similarity
-from clsviz.sources import searches
+from clsviz.sources import judgements, searches
 from clsviz.sources.models import Weights
 from clsviz.sources.near_duplicates import near_duplicates
 from clsviz.sources.sampling import Prepared
@@ -92,14 +92,15 @@ def search(
     texts: in memory, in the place of the corpus. Raises ClsvizError, Undefined where there are
     under 30 searches.
     """
-    choice: dict[str, Any] = {
-        "task": settings.task,
-        "titles": settings.titles,
-        "judged": settings.searches,
-    }
+    choice: dict[str, Any] = {"task": settings.task, "titles": settings.titles}
     with progress.at("fetch"):
+        if settings.searches is not None:
+            choice["judged"] = judgements.read(settings.searches, settings.queries, progress)
         weights = workspace.runner.find(experiment.model, experiment.seed, progress)
         made = searches.find(experiment, workspace.root, **choice, texts=texts, progress=progress)
+    if experiment.language and made.task in ("titles", "judged"):
+        reason = f"language is {quote(experiment.language)}, and whole texts are searched."
+        raise SettingError(reason, "Leave language out.")
     experiment = resolve(experiment, weights)
     rankings = ranked(made, weights, experiment, settings.length_power, workspace, progress)
     with progress.at("analysis"):
@@ -107,11 +108,9 @@ def search(
 
 
 def search_own(experiment: Experiment, settings: SearchSettings) -> SearchNumbers:
-    """The same by own vectors in files."""
-    assert settings.vectors is not None
-    assert settings.query_vectors is not None  # one is not set without the other
+    """The same by own vectors."""
     own = own_vectors.read(settings.vectors)
-    queries = own_vectors.read(settings.query_vectors, "query", "ids")
+    queries = own_vectors.read(settings.query_vectors, "query")
     made, indexed = own_vectors.searches_of(own, queries, experiment)
     rankings = rank_all(made, indexed, experiment.seed, settings.length_power)
     return evaluate(made, rankings, experiment, settings, None, own.fingerprint)
@@ -125,10 +124,15 @@ def evaluate(
     model: Weights | None = None,
     fingerprint: str = "",
 ) -> SearchNumbers:
-    """Recall and exposure of every retriever by a similarity, and the advised fix."""
+    """Recall and exposure of every retriever by a similarity, and the advised fix.
+
+    Fifths are by lengths in the unit of the experiment.
+    """
     seed = experiment.seed
     similarity = similarity_of(settings.similarity, experiment, model)
-    evaluation = Evaluation.of(made.relevant, rankings.n_tokens, seed, rankings.families)
+    texts = made.texts.table["sentence"].to_pylist()
+    sizes = lengths(texts, rankings.n_tokens, experiment.unit)
+    evaluation = Evaluation.of(made.relevant, sizes, seed, rankings.families, made.grades)
     words = evaluation.rank(rankings.retrievers["bm25"])
     prefix = f"{similarity} "
     retrievers = {

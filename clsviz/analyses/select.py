@@ -13,6 +13,7 @@ from clsviz.settings import Experiment, Similarity, Unit
 from clsviz.sources.models import Weights
 from clsviz.sources.near_duplicates import near_duplicates
 from clsviz.sources.sampling import Measured, Sample
+from clsviz.sources.sentences import lengths as lengths_in
 from clsviz.store.results import Results
 
 if TYPE_CHECKING:
@@ -123,11 +124,7 @@ def used_of(table: "pd.DataFrame", sample: Sample, store: Results) -> "pd.DataFr
 
 def lengths(sentences: Collection[str], n_tokens: NDArray[np.int32], unit: Unit) -> NDArray[Any]:
     """Lengths of n sentences, int32 (n,): tokens without special ones, words, or characters."""
-    if unit == "words":
-        return np.fromiter((len(text.split()) for text in sentences), np.int32, len(sentences))
-    if unit == "characters":
-        return np.fromiter(map(len, sentences), np.int32, len(sentences))
-    return n_tokens
+    return n_tokens if unit == "tokens" else lengths_in(sentences, unit)
 
 
 def norms_of(norms: Norms, experiment: Experiment, label: str) -> NDArray[np.float32]:

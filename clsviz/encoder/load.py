@@ -18,12 +18,9 @@ from clsviz.settings import SETTINGS
 from clsviz.sources.models import ANOTHER, Weights
 from clsviz.sources.pipeline import Pipeline, pipeline_folder
 
-MEMORY = 1.5
-"""Memory to load and run a model, relative to its weights in float32."""
-
-LONGEST = 8192
-"""Tokens that are read of a sentence where neither model nor tokenizer has a limit."""
-
+MEMORY = 1.5  # to load and run a model, relative to its weights in float32
+LONGEST = 8192  # tokens that are read of a sentence where neither model nor tokenizer has a limit
+WRAPPERS = r"^(?:_orig_mod\.|module\.)+"  # of torch.compile and DataParallel, before names
 FILES: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 OWN_CODE: dict[str, Any] = {"attn_implementation": None}
 """A configuration may name code on the Hub, for attention too: None means transformers' own."""
@@ -207,6 +204,7 @@ def _trained(weights: Weights, config: Any) -> Any:
         use_safetensors=True,
         ignore_mismatched_sizes=True,  # counted below
         output_loading_info=True,
+        key_mapping={WRAPPERS: ""},
         **FILES,
         **OWN_CODE,
     )

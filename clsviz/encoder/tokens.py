@@ -116,9 +116,11 @@ class Tokenizer:
             )
 
     def with_special_tokens(self, ids: Sequence[int]) -> list[int]:
-        """The tokens that the model reads: with special ones, truncated."""
+        """The tokens that the model reads: with special ones, truncated at the tokenizer's side."""
         room = self.max_length - len(self.frame)
-        return [*self.frame.prefix, *ids[:room], *self.frame.suffix]
+        is_left = self._tokenizer.truncation_side == "left"
+        read = ids[max(0, len(ids) - room) :] if is_left else ids[:room]
+        return [*self.frame.prefix, *read, *self.frame.suffix]
 
     def names(self, ids: Sequence[int]) -> tuple[str, ...]:
         """Tokens as the vocabulary writes them."""

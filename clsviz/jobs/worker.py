@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.encoder.anatomy import Anatomy
-from clsviz.errors import ModelError, NotMeasured, quote
+from clsviz.errors import ModelError, quote
 from clsviz.measurements import Arrays, Emitted, Kind
 from clsviz.progress import Progress, silent
 from clsviz.settings import Precision
@@ -178,7 +178,7 @@ class NoRunner(InProcess):
 
     def _call(self, function: Callable[..., T], weights: Weights, *rest: Any) -> T:
         reason = f"{weights.label} has no stored measurements for this answer."
-        raise NotMeasured(reason, "Open the answer’s page first.")
+        raise ModelError(reason, "Open the answer’s page first.")
 
 
 class Worker(InProcess):

@@ -23,6 +23,7 @@ from clsviz.results.result import Fact, Result, first, origin, vector_of
 from clsviz.results.search import BY, pipeline_caveats
 from clsviz.settings import ChunkTestSettings, Experiment
 from clsviz.sources.chunks import SIZES
+from clsviz.sources.models import MOST_TEXTS, unknown_tokens
 from clsviz.statistics.containment import N_EQUAL, Recall, position_effect
 from clsviz.statistics.intervals import of_mean
 
@@ -57,6 +58,7 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
     sizes = {way: _sizes(measured, recalls) for way, recalls in answer.recalls.items()}
     excess = _excess(answer.own, measured, settings)
     judged = searches.caveats if searches else ()
+    unknown = unknown_tokens(weights, cut.sample(0).sentences(0, MOST_TEXTS))
     own = _caveats(answer, excess, settings, experiment)
     view = resolve(experiment, weights)
     shipped = origin(key_of(inputs, view, answer.similarity))
@@ -80,7 +82,7 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
             "judged": [(gain.recall, gain.difference, *gain.interval) for gain in answer.gains],
             "uncut": answer.uncut,
         },
-        caveats=tuple(dict.fromkeys((*cut.caveats, *judged, *own, *shipped))),
+        caveats=tuple(dict.fromkeys((*unknown, *cut.caveats, *judged, *own, *shipped))),
         table=_table(sizes),
         about={
             **asdict(experiment),
@@ -92,7 +94,7 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
             "corpus_fingerprint": cut.texts.fingerprint,
             "seconds": round(measured.seconds, 3),
         },
-        command=provenance.command("chunk-test", experiment, asdict(settings)),
+        command=provenance.command("chunk-test", experiment, provenance.values(settings)),
         weights=weights,
         corpus=cut.texts,
         n_drawn=len(cut.owners[0]),

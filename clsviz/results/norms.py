@@ -13,6 +13,8 @@ from clsviz.numbers import counted, lowered, number, percent, rounded
 from clsviz.results import provenance
 from clsviz.results.result import POOLINGS, Fact, Result, first, left_out, origin, remedy_of
 from clsviz.settings import Experiment
+from clsviz.sources.models import MOST_TEXTS, unknown_tokens
+from clsviz.sources.sentences import letters_count
 from clsviz.statistics import lengths as by_length
 from clsviz.statistics.curve import Curve
 from clsviz.statistics.lengths import Spread
@@ -70,12 +72,13 @@ def result(fit: NormFit, experiment: Experiment) -> Result:
     )
 
 
-def result_of_own(fit: NormFit, experiment: Experiment, path: Path) -> Result:
-    """The answer for own vectors in a file."""
-    name = path.name
+def result_of_own(fit: NormFit, experiment: Experiment, source: Any) -> Result:
+    """The answer for own vectors, in a file or in memory."""
+    name, is_file = fit.measured.weights.name, isinstance(source, str | Path)
     view = replace(experiment, unit="words") if experiment.unit == "tokens" else experiment
     answer = result(fit, view)
     is_constant = isinstance(fit.problem, Constant)
+    vectors = str(source) if is_file else "memory"
     return replace(
         answer,
         advice=UNNORMALISED if is_constant else answer.advice,
@@ -87,18 +90,18 @@ def result_of_own(fit: NormFit, experiment: Experiment, path: Path) -> Result:
         },
         caveats=(*[IN_WORDS] * (view.unit == "words"), *_caveats(fit, view, "words")),
         about={**answer.about, "model": name, "corpus": name},
-        command=provenance.command("measure", experiment, {"vectors": str(path)}),
+        command=provenance.command("measure", experiment, {"vectors": vectors}),
         weights=None,
     )
 
 
 def verdict_of(line: Line, curve: Curve, spread: Spread | None, along: Line) -> str:
-    """The answer in a sentence; where both stand out, line and curve compete on held-out sentences.
+    """The answer in a sentence.
 
     spread: None where it is undefined. along: the line of the norms on the heights of a curve that
     stands out.
     """
-    is_curve = curve.is_significant and (curve.r2 > curve.line_r2 or not line.is_significant)
+    is_curve = is_by_curve(line, curve)
     share = curve.r2 if is_curve else line.r2 if line.is_significant else 0.0
     direction = "rising" if line.slope > 0 else "falling"
     straight = f"a straight line, {direction} with length,"
@@ -113,6 +116,11 @@ def verdict_of(line: Line, curve: Curve, spread: Spread | None, along: Line) -> 
         (share > 0, f"{amount}: {trend} accounts for {share_of}."),
         (True, "No sign of a trend: neither a line nor a curve stands out from chance."),
     )
+
+
+def is_by_curve(line: Line, curve: Curve) -> bool:
+    """True if the curve is the answer: both stand out, and it is better, or it does alone."""
+    return curve.is_significant and (curve.r2 > curve.line_r2 or not line.is_significant)
 
 
 def _uneven(spread: Spread | None) -> str:
@@ -163,7 +171,9 @@ def _picture(used: "pd.DataFrame", line: Line | None, curve: Curve | None) -> di
         picture["line_band"] = {"lengths": lengths, "low": low, "high": high}
     if curve is not None:
         lengths = np.linspace(curve.knots[0], curve.knots[-1], 100)
-        picture["curve"] = {"lengths": lengths, "norms": curve.predict(lengths)}
+        is_answer = line is not None and is_by_curve(line, curve)
+        norms = curve.predict(lengths)
+        picture["curve"] = {"lengths": lengths, "norms": norms, "is_answer": is_answer}
     return picture
 
 
@@ -178,6 +188,9 @@ def _caveats(fit: NormFit, experiment: Experiment, unit: str = "tokens") -> tupl
         f" {counted(n_both)} measured both ways.": n_both,
     }
     return (
+        *unknown_tokens(measured.weights, measured.sample.sentences(0, MOST_TEXTS)),
+        *fit.caveats,
+        *letters_count(fit.table["sentence"], experiment.unit),
         *left_out(experiment, measured.sample, n_long, n_truncated, unit=unit),
         *(caveat for caveat, holds in cases.items() if holds),
         *measured.sample.corpus.reading.caveats,

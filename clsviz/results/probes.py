@@ -20,6 +20,8 @@ from clsviz.numbers import counted, folded, length, lowered, percent
 from clsviz.results import provenance
 from clsviz.results.result import Fact, Result, first, left_out, origin, remedy_of, vector_of
 from clsviz.settings import Experiment
+from clsviz.sources.models import MOST_TEXTS, unknown_tokens
+from clsviz.sources.sentences import letters_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -252,7 +254,10 @@ def _caveats(numbers: ProbeNumbers, experiment: Experiment) -> tuple[str, ...]:
         misses = f"probes of the last layer miss length by {length(error, experiment.unit)}"
         reason = ": attention is almost even there, so [CLS] is nearly an average of the tokens"
         caveats.append(f"With random weights, {misses}{reason * (r2 >= HALF)}.")
+    texts = sample.sentences(0, MOST_TEXTS)
     return (
+        *unknown_tokens(prepared.weights, texts),
+        *letters_count(texts, experiment.unit),
         *caveats,
         *prepared.sample.corpus.reading.caveats,
         *weights.pipeline.caveats("pipeline" if weights.no_cls else experiment.pooling),

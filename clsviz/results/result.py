@@ -109,6 +109,9 @@ class Result:
         """The value of a fact; None where it is undefined, or there is none of this key."""
         return {fact.key: fact.value for fact in self.facts}.get(key)
 
+    def __str__(self) -> str:
+        return self.text()
+
     def text(self) -> str:
         """For a terminal."""
         return "\n".join([self.question, *self.lines])

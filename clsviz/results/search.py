@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -13,7 +14,8 @@ from clsviz.results import provenance
 from clsviz.results.norms import IN_WORDS
 from clsviz.results.result import Fact, Result, origin, vector_of
 from clsviz.settings import Experiment, SearchSettings
-from clsviz.sources.models import Weights
+from clsviz.sources.models import Weights, unknown_tokens
+from clsviz.sources.sentences import letters_count
 from clsviz.statistics.exposure import FAIR, QUINTILES, SIGNIFICANT, Ranking
 from clsviz.statistics.fixes import FORMULAS
 
@@ -42,8 +44,10 @@ def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSetting
     verdict = verdict_of(numbers)
     excess = _excess(numbers.own.quintiles, search.max_exposure)
     settings = {**asdict(experiment), **provenance.values(search)}
-    if search.vectors is not None:
-        settings |= dict.fromkeys(("model", "corpus"), search.vectors.name)
+    unit = experiment.unit if model or experiment.unit != "tokens" else "words"
+    if not model:
+        name = Path(settings["vectors"]).name
+        settings |= dict.fromkeys(("model", "corpus"), name)
     view = resolve(experiment, model) if model else experiment
     fingerprint = model.key(view.pooling) if model else numbers.fingerprint
     key = key_of(searches, fingerprint, view, search.length_power)
@@ -54,8 +58,8 @@ def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSetting
         advice=advice_of(numbers, verdict),
         facts=_facts(numbers),
         details={**_details(numbers), **excess},
-        picture=_picture(numbers) | {"unit": "tokens" if model else "words"},
-        caveats=(*_caveats(numbers, excess, experiment, search), *origin(key)),
+        picture=_picture(numbers) | {"unit": unit},
+        caveats=(*_caveats(numbers, excess, experiment, search, unit), *origin(key)),
         table=_table(numbers),
         about={
             **settings,
@@ -66,7 +70,7 @@ def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSetting
             "corpus_fingerprint": searches.fingerprint,
             "seconds": round(numbers.rankings.seconds, 3),
         },
-        command=provenance.command("search-test", experiment, asdict(search)),
+        command=provenance.command("search-test", experiment, provenance.values(search)),
         weights=model,
         corpus=searches.texts,
         n_drawn=searches.texts.table.num_rows,
@@ -320,20 +324,29 @@ def _caveats(
     excess: Mapping[str, list[str]],
     experiment: Experiment,
     search: SearchSettings,
+    unit: str,
 ) -> tuple[str, ...]:
-    """Everything left out or doubtful, a sentence each."""
+    """Everything left out or doubtful, a sentence each. unit: of lengths."""
+    texts = numbers.searches.texts.table["sentence"].to_pylist()
     truncated = float(numbers.rankings.truncated.mean())
     most = search.max_exposure or 1.0
     limits, few = f"{rounded(1 / most)} to {most:g}", "Too few texts or searches to tell"
     beyond, undecided = (", ".join(excess.get(key, [])) for key in ("exceeded", "undecided"))
     cases = {
         f"The model reads only the beginning of {percent(truncated)} of the texts.": truncated,
-        IN_WORDS: search.vectors,
+        IN_WORDS: unit == "words" and not numbers.model,
         **pipeline_caveats(numbers.model, experiment),
         f"Exposure is outside {limits} for fifths: {beyond}.": beyond,
         f"{few} if exposure is within {limits} for fifths: {undecided}.": undecided,
     }
-    return (*numbers.searches.caveats, *(text for text, holds in cases.items() if holds))
+    unknown = unknown_tokens(numbers.model, texts) if numbers.model else ()
+    letters = letters_count(texts, unit)
+    return (
+        *unknown,
+        *letters,
+        *numbers.searches.caveats,
+        *(text for text, holds in cases.items() if holds),
+    )
 
 
 def pipeline_caveats(model: Weights | None, experiment: Experiment) -> dict[str, object]:

@@ -1,6 +1,5 @@
 """Texts cut into chunks of several sizes, and sentences that search for the chunk they are in."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -14,7 +13,8 @@ from clsviz.errors import Undefined, quote
 from clsviz.progress import Progress, silent
 from clsviz.settings import Experiment
 from clsviz.sources import copies, searches, sentences
-from clsviz.sources.corpora import Corpus
+from clsviz.sources.corpora import Corpus, caveats_on
+from clsviz.sources.judgements import IDS
 from clsviz.sources.near_duplicates import near_duplicates
 from clsviz.sources.sampling import Sample
 
@@ -26,9 +26,6 @@ LEAST_FULL: Final = 0.5
 
 LEAST_WORDS: Final = 6
 """Words of a sentence that searches: shorter ones are said in many texts."""
-
-UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-"""Letters of Thai, Lao, Burmese, Khmer, Japanese and Chinese: each counts as a word."""
 
 MOST_SEARCHES, FEWEST_SEARCHES = 500, 100
 
@@ -95,19 +92,20 @@ def find(
     are its first, and those of a table are of texts that the seed draws.
     Raises Undefined where fewer than 100 sentences can search, and as `searches.whole_texts`.
     """
-    corpus = searches.whole_texts(experiment, root, (searches.ID,), texts, progress)
+    corpus = searches.whole_texts(experiment, root, IDS, texts, progress)
     rows = corpus.table["sentence"].to_pylist()
     is_one_text = bool(corpus.reading.encoding) and not corpus.reading.column
     documents: list[list[str]] = []
     for start in range(0, len(rows), STEP):
-        documents += map(sentences.cut, rows[start : start + STEP])
+        some = rows[start : start + STEP]
+        documents += [sentences.cut(text, corpus.reading.language) for text in some]
         progress(len(documents), len(rows), "texts")  # ends the job that nobody wants any more
     if is_one_text:
         documents = [list(chain.from_iterable(documents))]
     if max(map(len, documents)) == 1:
         reason = f"Each text of {quote(corpus.label)} is one sentence: nothing can be cut."
         raise Undefined(reason, LONGER)
-    caveats = list(corpus.reading.caveats)
+    caveats = [*corpus.reading.caveats, *caveats_on(corpus.reading.language, experiment)]
     if is_one_text and corpus.reading.segmentation == "lines":
         caveats.append("The lines are taken as one text, in their order.")
     n_all = sum(map(len, documents))
@@ -169,7 +167,6 @@ def _queries(
     """The first sentences of clusters drawn by the seed, of at least six words, in order."""
     texts = list(chain.from_iterable(documents))
     firsts = np.unique(clusters, return_index=True)[1]
-    n_words = [max(len(text.split()), len(UNSPACED.findall(text))) for text in texts]
-    long = [place for place in firsts if n_words[place] >= LEAST_WORDS]
+    long = [place for place in firsts if sentences.n_words(texts[place]) >= LEAST_WORDS]
     order = np.random.RandomState(seed).permutation(len(long))[:MOST_SEARCHES]
     return np.sort(np.array(long, np.intp)[order])

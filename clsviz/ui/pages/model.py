@@ -41,13 +41,8 @@ with st.container(horizontal=True, vertical_alignment="center"):
     other = Path(__file__).with_name("sentence.py")
     st.page_link(other, label="Try another", icon=":material/edit:")
 typed.show_tokens(parts)
-chart.show(
-    work.picture(result),
-    key="way",
-    alt=f"{result.question} {result.verdict}",
-    height=AXES_HEIGHT + ROW_HEIGHT * len(result.picture["steps"]),
-    is_private=text != EXAMPLE,
-)
+height = AXES_HEIGHT + ROW_HEIGHT * len(result.picture["steps"])
+chart.draw(result, height, is_private=text != EXAMPLE)
 st.caption("The norm is the vector’s size; M is a million weights, k a thousand.")
 share.show(result, {"model": weights.revision}, [{"sentence": one} for one in typed.texts()])
 layout.caveats(result)

@@ -1,11 +1,10 @@
 """Try a sentence: its tokens, its norm among others, word by word, and the nearest sentences."""
 
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
-from clsviz import api, figures
+from clsviz import api
 from clsviz.analyses.typed import EXAMPLE, Nearest, cosine, vector_of
 from clsviz.analyses.typed import nearest as find_nearest
 from clsviz.measurements import Vectors
@@ -25,7 +24,7 @@ sentences = typed.show(weights, experiment)
 text = next(iter(typed.texts()), EXAMPLE)
 names = ("model", "seed", "precision")
 settings = {**{name: getattr(experiment, name) for name in names}, "text": text}
-tracing = work.asked_now("trace", api.trace, settings)
+tracing = work.asked(api.trace, settings, name="trace")
 norms = work.norms(experiment, HEIGHT)
 traced = work.require(tracing, HEIGHT)
 with layout.showing_errors(stops=True):
@@ -40,20 +39,14 @@ typed.show_measured(sentences[1:], norms)
 own = result.table.iloc[-1]
 example = {"sentence": text, "length": int(own["length"]), "norm": float(own["norm"])}
 stars = replace(norms, picture={**norms.picture, "typed": sentences or [example]})
-look: dict[str, Any] = {
-    "height": HEIGHT,
-    "is_private": text != EXAMPLE or corpora.is_file(experiment.corpus),
-}
+is_private = text != EXAMPLE or corpora.is_file(experiment.corpus)
 places = st.columns(2)
 with places[0]:
     st.markdown("**Where it lies**")
-    figure = figures.DRAW[norms.kind](stars).to_json()
-    chart.show(figure, key="typed-scatter", alt=f"{result.question} {result.verdict}", **look)
+    chart.draw(stars, HEIGHT, key="typed-scatter", is_private=is_private)
 with places[1]:
     st.markdown("**Norm word by word**")
-    figure = figures.DRAW[result.kind](result).to_json()
-    alt = "The norm after each word, and the range of the corpus"
-    chart.show(figure, key="typed-growth", alt=alt, **look)
+    chart.draw(result, HEIGHT, is_private=is_private)
 st.caption(
     "A blue point is a sentence of the corpus. The norm is the vector’s size. Word by word, each"
     " point is the sentence up to there."
@@ -81,8 +74,7 @@ with st.container(border=True):
         key = "nearest", repr(experiment), text
         inputs = own_vector, experiment, server().workspace
         job = work.ask(key, lambda job: find_nearest(*inputs, job))
-        nearest = work.wait(job)
-        work.follow(job, nearest)
+        nearest = work.follow(job)
         if nearest is not None:
             st.dataframe(nearest.table, hide_index=True, alt="The nearest sentences of the corpus")
             if not nearest.is_complete:

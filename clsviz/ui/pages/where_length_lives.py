@@ -44,18 +44,10 @@ n_vectors = result.n_drawn
 
 cards.show_reading(result.corpus, experiment)
 layout.head(result)
-names = zip(result.table["layer"], result.table["vector"], strict=True)
-chart.show(
-    work.picture(result),
-    key="probes",
-    alt=f"{result.question} {result.verdict}",
-    height=HEIGHT,
-    table="-".join(result.about[f"{name}_fingerprint"] for name in ("model", "corpus")),
-    on_pick=partial(
-        sidebar.take_layer,
-        [str(layer) if vector == "cls" else vector for layer, vector in names],
-    ),
-)
+rows = zip(result.table["layer"], result.table["vector"], strict=True)
+names = [str(layer) if vector == "cls" else vector for layer, vector in rows]
+fingerprints = "-".join(result.about[f"{name}_fingerprint"] for name in ("model", "corpus"))
+chart.draw(result, HEIGHT, table=fingerprints, on_pick=partial(sidebar.take_layer, names))
 st.caption(READING)
 share.show(result, share.revisions_of(result))
 layout.caveats(result)
