@@ -154,6 +154,7 @@ def search_test(
     query_vectors: Any = None,
     similarity: Similarity = "auto",
     max_exposure: float | None = None,
+    max_truncated: float | None = None,
     length_power: float | None = None,
     store: Store = None,
     progress: Shows = silent,
@@ -169,9 +170,10 @@ def search_test(
     layout. queries: a table of `id` and `text`, where searches have ids of queries.
     vectors, query_vectors: own ones, in the place of model and corpus: `text`, `vector` and maybe
     `id`; `query`, `vector`, `ids` and maybe `score` (without `id`, numbers of rows from 0).
-    similarity: “cosine”, “dot”, or “auto”, which the model names. max_exposure: a limit;
-    `details["exceeded"]` has the fifths that are surely beyond. length_power: of tokens, by which
-    scores are multiplied as another fix.
+    similarity: “cosine”, “dot”, or “auto”, which the model names. max_exposure, max_truncated:
+    limits; `details["exceeded"]` has the fifths that are surely beyond the first, and “truncated
+    texts” if more of them than the second are cut. length_power: of tokens, by which scores are
+    multiplied as another fix.
     encode: a function from a list of texts to an array (n, width), in the place of the model;
     encode_query: the same of queries. count_tokens: of a text; else lengths are words. name: under
     which its vectors are stored; without one nothing is.
@@ -180,8 +182,10 @@ def search_test(
     Returns recall, nDCG and exposure by fifths of the texts' lengths, an advised fix, and a table
     with a row for each search. Raises ClsvizError, also where there are under 30 searches.
     """
-    sources = searches, queries, vectors, query_vectors
-    search = SearchSettings(task, titles, *sources, similarity, max_exposure, length_power)
+    search = SearchSettings(
+        *(task, titles, searches, queries, vectors, query_vectors),
+        *(similarity, max_exposure, max_truncated, length_power),
+    )
     encode = settings.get("encode")
     with _encoding(model, settings, store, runner) as (model, workspace):
         experiment, texts = _experiment(model, corpus, settings, "search-test")
@@ -203,6 +207,8 @@ def chunk_test(
     searches: Any = None,
     queries: Any = None,
     similarity: Similarity = "auto",
+    chunks: Any = "",
+    overlap: float | None = None,
     chunk_tokens: int | None = None,
     max_lost: float | None = None,
     store: Store = None,
@@ -214,21 +220,28 @@ def chunk_test(
 
     corpus: texts with an order: a text file is one, and each row of a table, or of a list, is one.
     titles, searches, queries: as of `search_test`; their right texts are found by the best chunk.
-    similarity: as of `search_test`. chunk_tokens, max_lost: tokens of the chunks of your pipeline,
-    and the share of their sentences that may be lost; `details["exceeded"]` names them if they
-    surely lose more. sample_size: sentences, by default 2,400. The other settings are those of
-    `measure`, or a function's, as of `search_test`.
+    similarity: as of `search_test`. chunks: those that your splitter makes of the texts: a file, a
+    list, a Series or a DataFrame. overlap: the share of a chunk's sentences that the next repeats,
+    as another way to cut. chunk_tokens, max_lost: tokens of the chunks of your pipeline, and the
+    share of the sentences that these, or your chunks, may lose; `details["exceeded"]` names them if
+    they surely lose more. sample_size: sentences, by default 2,400. The other settings are those
+    of `measure`, or a function's, as of `search_test`.
 
     Returns the share of sentences that find their chunk, by its length, an advised length, and a
     table with a row for each way to search and each length. Raises ClsvizError, also where under
     100 sentences can search.
     """
-    cut = ChunkTestSettings(titles, searches, queries, similarity, chunk_tokens, max_lost)
+    is_name = isinstance(chunks, str | Path)
+    of_chunks = str(chunks) if is_name else "memory"
+    cut = ChunkTestSettings(
+        titles, searches, queries, similarity, chunk_tokens, max_lost, of_chunks, overlap
+    )
     encode = settings.get("encode")
     with _encoding(model, settings, store, runner) as (model, workspace):
         experiment, texts = _experiment(model, corpus, settings, "chunk-test")
         refuse("chunk-test", experiment, cut)
-        inputs = workspace, _progress(progress), texts
+        own = (of_chunks or None) if is_name else chunks
+        inputs = workspace, _progress(progress), texts, own
         numbers = chunking.chunk_test(experiment, cut, *inputs)
     result = chunk_words.result(numbers, experiment, cut)
     return replace(result, command="") if encode else result

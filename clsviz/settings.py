@@ -162,6 +162,9 @@ _ROWS: Final = (
     Setting("text_prompt", None, "Prompt before texts",
             "Empty takes the model’s own, none takes none.", (*SEARCHING, "probe"),
             word=("none", ""), is_more=True, is_verbatim=True),
+    Setting("own_chunks", "", "Your chunks",
+            "A file of the chunks that your splitter makes of these texts, one a row.",
+            SEARCHES[1:], of_search="chunks", corpus="search_corpus"),
     Setting("seed", 0, "Seed", "Of the draw, and of random weights.", (*EVERY, OWN),
             ends=(0, 2**32 - 1), is_more=True),
     Setting("search_titles", "", "Column that searches",
@@ -203,14 +206,20 @@ _ROWS: Final = (
     Setting("max_exposure", None, "",
             "Status 1 if a fifth’s exposure is significantly beyond this ratio.", SEARCHES[:1],
             ends=(1, 1000), kind=float),
+    Setting("max_truncated", None, "",
+            "Status 1 if the model reads more than this share of the texts only in part.",
+            SEARCHES[:1], ends=(0, 1), kind=float),
     Setting("length_power", None, "",
             "Of tokens, by which scores are multiplied as another fix to try.", SEARCHES[:1],
             ends=(-2, 2), kind=float),
     Setting("chunk_tokens", None, "", "Tokens of the chunks of your pipeline.", SEARCHES[1:],
             ends=(1, 100_000), kind=int),
     Setting("max_lost", None, "",
-            "Status 1 if these chunks surely lose over this share of their sentences.",
+            "Status 1 if these chunks, or your own, surely lose over this share of the sentences.",
             SEARCHES[1:], ends=(0, 1), kind=float),
+    Setting("overlap", None, "",
+            "Share of a chunk’s sentences that the next one repeats, to try it.", SEARCHES[1:],
+            ends=(0, 0.9), kind=float),
     Setting("random_weights", False, "", "Compare with random weights, of three seeds.",
             ("probe",), kind=bool),
     Setting("encode", None, "", "module:function[:query_function]: a function from a list of texts "
@@ -315,7 +324,8 @@ class SearchSettings:
     """The settings of a search test besides those of the experiment.
 
     searches, queries, vectors, query_vectors: files, or what is in memory.
-    max_exposure: exposures surely beyond it, or below 1 / it, exceed it.
+    max_exposure: exposures surely beyond it, or below 1 / it, exceed it. max_truncated: share of
+    texts that the model may read in part.
     Raises SettingError where a value cannot be used.
     """
 
@@ -327,6 +337,7 @@ class SearchSettings:
     query_vectors: Any = None
     similarity: Similarity = DEFAULTS["similarity"]
     max_exposure: float | None = None
+    max_truncated: float | None = None
     length_power: float | None = None
 
     def __post_init__(self) -> None:
@@ -336,13 +347,17 @@ class SearchSettings:
         if self.vectors is not None and (self.task or self.titles or self.searches is not None):
             reason = "Own vectors name the right texts by their ids."
             raise SettingError(reason, "Leave task, titles and searches out.")
+        if self.vectors is not None and self.max_truncated is not None:
+            reason = "Own vectors do not tell which texts were cut."
+            raise SettingError(reason, "Leave max_truncated out.")
 
 
 @dataclass(frozen=True)
 class ChunkTestSettings:
     """The settings of a chunk test besides those of the experiment.
 
-    titles, searches, queries: judged searches for whole texts.
+    titles, searches, queries: judged searches for whole texts. chunks: the name of a file of own
+    ones, or “memory”.
     Raises SettingError where a value cannot be used.
     """
 
@@ -352,11 +367,14 @@ class ChunkTestSettings:
     similarity: Similarity = DEFAULTS["similarity"]
     chunk_tokens: int | None = None
     max_lost: float | None = None
+    chunks: str = ""
+    overlap: float | None = None
 
     def __post_init__(self) -> None:
         _check_values(self)
         _check_queries(self)
-        _check_pair(self, ("chunk_tokens", "max_lost"))
+        if self.max_lost is None or not self.chunks:
+            _check_pair(self, ("chunk_tokens", "max_lost"))
 
 
 def setting_of(name: str) -> Setting:
