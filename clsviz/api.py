@@ -325,7 +325,7 @@ def report(
     encode = settings.get("encode")
     with _encoding(model, settings, store, runner) as (model, workspace):
         of_search = {"titles": search_titles, "similarity": similarity}
-        of_corpus = {"column": search_column, "encoding": search_encoding}
+        of_corpus: dict[str, Any] = {"column": search_column, "encoding": search_encoding}
         experiment, texts = _experiment(model, corpus, settings)
         shows, runner = _progress(progress), workspace.runner
         weights = find_model(experiment.model, experiment.seed, shows, runner)
