@@ -16,6 +16,7 @@ from clsviz.analyses import norms as measuring
 from clsviz.analyses import probes as probing
 from clsviz.analyses import search as searching
 from clsviz.analyses import typed as tracing
+from clsviz.analyses.recall import RecallSettings
 from clsviz.analyses.typed import EXAMPLE, Trace
 from clsviz.errors import ClsvizError, CorpusError, SettingError, quote
 from clsviz.jobs.measure import Workspace, draw, find_model
@@ -117,6 +118,9 @@ def probe(
     corpus: Any = "python-docs",
     *,
     random_weights: bool | None = False,
+    recall: bool | None = False,
+    search_corpus: str = DEFAULTS["search_corpus"],
+    search_titles: str = "",
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
@@ -126,19 +130,25 @@ def probe(
 
     layer, pooling: the vector whose direction, with half as many sentences and with shuffled
     lengths, is tested too. random_weights: also with random weights, of three seeds; None: where
-    they are stored.
+    they are stored. recall: also how often the same vectors of the texts of search_corpus are found
+    by those of their titles, in the column search_titles; None: where that is stored.
     The other settings are those of `measure`.
 
     Returns R² and the error of held-out predictions as facts, and a table with a row for each
     vector: probe_error and norm_error are mean absolute errors, in the unit. Raises ClsvizError.
     """
+    search = None
+    if recall is not False:
+        search = RecallSettings(search_corpus, search_titles, is_measured=bool(recall))
+    elif (search_corpus, search_titles) != (DEFAULTS["search_corpus"], ""):
+        raise SettingError("Probes search nothing without recall.", "Set recall, too.")
     encode = settings.get("encode")
     with _encoding(model, settings, store, runner) as (model, workspace):
         experiment, texts = _experiment(model, corpus, settings)
         refuse("probe", experiment)
         words = partial(probe_words.result, experiment=experiment)
         inputs = experiment, workspace, _progress(progress).worded(words), texts
-        result = words(probing.probes(*inputs, random_weights=random_weights))
+        result = words(probing.probes(*inputs, random_weights=random_weights, recall=search))
     return replace(result, command="") if encode or texts is not None else result
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.analyses.norms import is_nearly_constant, line_of
+from clsviz.analyses.recall import LayerSearch, RecallSettings, by_layer
 from clsviz.analyses.select import check_vector, layer_of, norms_of, resolve, select, used_of
 from clsviz.errors import ClsvizError, Undefined
 from clsviz.jobs.measure import Workspace, find_model, measure, prepare, stored
@@ -117,7 +118,7 @@ PENDING: Final = ControlProbes(*[np.nan] * 7)
 class ProbeNumbers:
     """The scores of an experiment, their controls, and scores with random weights of every seed.
 
-    seconds: that measuring took.
+    seconds: that measuring took. recall: of searches by the same vectors, or None.
     """
 
     prepared: Prepared
@@ -125,6 +126,7 @@ class ProbeNumbers:
     controls: ControlProbes
     random: list[ProbeScores] = field(default_factory=list)
     seconds: float = 0.0
+    recall: LayerSearch | None = None
 
 
 def probes(
@@ -134,11 +136,13 @@ def probes(
     texts: Any = None,
     *,
     random_weights: bool | None = False,
+    recall: RecallSettings | None = None,
 ) -> ProbeNumbers:
     """Fit probes to the vectors of a sample; publishes scores before their controls.
 
     random_weights: True measures the model with random weights, too; None takes their scores where
-    they are stored. Raises SettingError where the model lacks the layer or the vector.
+    they are stored. recall: of which searches the same vectors find right texts, too.
+    Raises SettingError where the model lacks the layer or the vector.
     """
     prepared = prepare(experiment, workspace, progress, texts)
 
@@ -146,6 +150,11 @@ def probes(
         progress.publish(lambda: part)
 
     numbers = _numbers(prepared, experiment, workspace, progress, publish)
+    if recall is not None:
+        publish(numbers)
+        model = prepared.weights, numbers.scores.names
+        found = by_layer(*model, experiment, recall, workspace, progress)
+        numbers = replace(numbers, recall=found)
     if random_weights is False:
         return numbers
     publish(numbers)

@@ -164,6 +164,17 @@ class Encoder:
         return Vectors.from_slices([self.run(sentences, "vectors")]).of(pooling, layer)
 
     @torch.inference_mode()
+    def tokens(self, sentence: str) -> NDArray[np.float32]:
+        """The vector of every token of a sentence, special ones included, after every layer.
+
+        float32 (n_tokens, n_layers + 1, width). Raises CorpusError where it is not text.
+        """
+        ids = self.tokenizer.with_special_tokens(self.tokenizer.ids([sentence])[0])
+        batch = [torch.tensor([ids], device=self.device)]
+        states = [tokens[0] for [tokens] in self.forward.layers(batch, only_cls=False)]
+        return torch.stack(states, dim=1).float().cpu().numpy()
+
+    @torch.inference_mode()
     def _run(
         self, forward: Forward, kind: Kind, rows: Sequence[Sequence[int]]
     ) -> dict[str, Tensor]:

@@ -122,6 +122,23 @@ class Tokenizer:
         read = ids[max(0, len(ids) - room) :] if is_left else ids[:room]
         return [*self.frame.prefix, *read, *self.frame.suffix]
 
+    def words(self, text: str) -> tuple[tuple[str, int, int], ...]:
+        """Words of a text, each with its first token and the one after its last.
+
+        Special tokens count. There are none where the tokenizer does not tell.
+        """
+        if self._backend is None:
+            return ()
+        encoding = self._backend.encode(text, add_special_tokens=False)
+        first = len(self.frame.prefix)
+        offsets, room, words = encoding.offsets, self.max_length - len(self.frame), []
+        for word, group in itertools.groupby(range(len(offsets)), encoding.word_ids.__getitem__):
+            places = list(group)
+            if word is not None and places[-1] < room:
+                name = text[offsets[places[0]][0] : offsets[places[-1]][1]].strip()
+                words.append((name, first + places[0], first + places[-1] + 1))
+        return tuple(words)
+
     def names(self, ids: Sequence[int]) -> tuple[str, ...]:
         """Tokens as the vocabulary writes them."""
         return tuple(map(str, self._tokenizer.convert_ids_to_tokens(list(ids))))

@@ -73,9 +73,11 @@ class InProcess:
         """Measure sentences, with a prompt before each; raises ModelError."""
         return self._call(_run, weights, precision, list(sentences), kind, prompt)
 
-    def dissect(self, weights: Weights, precision: Precision, text: str) -> Anatomy:
+    def dissect(
+        self, weights: Weights, precision: Precision, text: str, has_attention: bool = True
+    ) -> Anatomy:
         """The model in parts, and a text in it; raises ModelError."""
-        return self._call(_dissect, weights, precision, text)
+        return self._call(_dissect, weights, precision, text, has_attention)
 
     def _call(self, function: Callable[..., T], weights: Weights, *rest: Any) -> T:
         """The answer of a function on a model."""
@@ -262,8 +264,8 @@ def _run(
     return load_for(kind, weights, precision).run(sentences, kind, prompt)
 
 
-def _dissect(weights: Weights, precision: Precision, text: str) -> Anatomy:
+def _dissect(weights: Weights, precision: Precision, text: str, has_attention: bool) -> Anatomy:
     from clsviz.encoder.anatomy import dissect
     from clsviz.encoder.encoder import load
 
-    return dissect(load(weights, precision), text)
+    return dissect(load(weights, precision), text, has_attention)

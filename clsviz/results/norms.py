@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 UNEVEN: Final = 1.25  # a ratio of spreads that is worth a headline
 
+SHORT: Final = 20  # tokens; the blog post that began it all took sentences below as short
+
 LADDER: Final = {0.05: "Hardly", 0.25: "A little", 0.5: "Partly", 0.9: "Largely"}
 
 IN_WORDS: Final = "Lengths are in words, since own vectors come without tokens."
@@ -121,6 +123,15 @@ def verdict_of(line: Line, curve: Curve, spread: Spread | None, along: Line) -> 
 def is_by_curve(line: Line, curve: Curve) -> bool:
     """True if the curve is the answer: both stand out, and it is better, or it does alone."""
     return curve.is_significant and (curve.r2 > curve.line_r2 or not line.is_significant)
+
+
+def lengths_of(table: "pd.DataFrame", rows: list[int]) -> str:
+    """The lengths of sentences that were picked, next to those of all, in two sentences."""
+    picked, used = table["n_tokens"].iloc[rows], table["n_tokens"][table["is_used"]]
+    share, of_all = (percent((lengths < SHORT).mean()) for lengths in (picked, used))
+    these = f"Of these {counted(len(picked))}, {share} have fewer than {SHORT} tokens"
+    median = f"Their median is {picked.median():g} tokens (all: {used.median():g})"
+    return f"{these} (all: {of_all}). {median}."
 
 
 def _uneven(spread: Spread | None) -> str:

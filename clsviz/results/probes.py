@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from clsviz.analyses.probes import (
     key_of,
     name_of,
 )
+from clsviz.analyses.recall import LayerSearch, Recalls
 from clsviz.analyses.select import resolve
 from clsviz.numbers import counted, folded, length, lowered, percent
 from clsviz.results import provenance
@@ -33,6 +34,9 @@ LAST: Final = {
 }
 """Vectors after the last layer, besides that of [CLS]."""
 
+RECALL: Final = ("recall_at_10", "recall_at_10_low", "recall_at_10_high")
+"""Columns of the table where vectors also search."""
+
 ALIKE: Final = 1.1  # errors whose ratio is less are about the same
 
 BY_CHANCE: Final = 9.5
@@ -44,7 +48,7 @@ ALMOST_ALL, MOST, HALF, PART, LITTLE = 0.9, 0.75, 0.5, 0.25, 0.05
 
 
 def result(numbers: ProbeNumbers, experiment: Experiment) -> Result:
-    """The answer in words, with or without its controls and random weights."""
+    """The answer in words, with or without its controls, random weights and searches."""
     prepared, scores, random = numbers.prepared, numbers.scores, numbers.random
     name = name_of(experiment, scores.names, prepared.weights)
     view = resolve(experiment, prepared.weights)
@@ -59,7 +63,11 @@ def result(numbers: ProbeNumbers, experiment: Experiment) -> Result:
     band = of_cls[["layer", "random_low", "random_high"]].set_axis(["layer", "low", "high"], axis=1)
     layers = of_cls[["layer", *COLUMNS, "is_nearly_constant"]].to_dict("records")
     sizes = prepared.sample, scores.n_long, scores.n
-    return Result(
+    settings: dict[str, Any] = {"random_weights": bool(random)}
+    if numbers.recall is not None:
+        texts = numbers.recall.settings
+        settings |= {"recall": True, "search_corpus": texts.corpus, "search_titles": texts.titles}
+    answer = Result(
         kind="probes",
         question=f"Where can length be read from in {prepared.weights.label}?",
         verdict=verdict,
@@ -81,10 +89,70 @@ def result(numbers: ProbeNumbers, experiment: Experiment) -> Result:
             "n_measured": scores.n,
             "seconds": round(numbers.seconds, 3),
         },
-        command=provenance.command("probe", experiment, {"random_weights": bool(random)}),
+        command=provenance.command("probe", experiment, settings),
         weights=prepared.weights,
         corpus=prepared.sample.corpus,
         n_drawn=scores.n,
+    )
+    if numbers.recall is None:
+        return answer
+    return _with_recall(answer, numbers.recall, numbers, name)
+
+
+def _with_recall(result: Result, search: LayerSearch, numbers: ProbeNumbers, name: str) -> Result:
+    """The answer with the recall of every vector. name: of the experiment's vector."""
+    made, recalls, scores = search.searches, search.recalls, numbers.scores
+    table = result.table.assign(**dict(zip(RECALL, recalls.numbers.T, strict=True)))
+    of_layers = zip(result.details["layers"], table[list(RECALL)].to_dict("records"), strict=False)
+    values = dict(zip(scores.names, recalls.numbers.tolist(), strict=True))
+    value, *ends = values[name]
+    n, share, quiet = len(made.texts.table), "percent", True
+    difference = recalls.difference, (recalls.low, recalls.high), "points", quiet
+    facts = [
+        Fact("vector_recall_at_10", "recall among ten", value, (ends[0], ends[1]), share),
+        Fact("n_searches", "searches", len(made.relevant), form="count"),
+        Fact("n_texts", "texts searched", n, None, "count", quiet),
+        Fact("recall_difference", f"layer {recalls.best} less the last: recall", *difference),
+    ]
+    for other in filter(values.__contains__, LAST):
+        value, *ends = values[other]
+        label = f"{LAST[other]}: recall among ten"
+        facts.append(Fact(f"{other}_recall_at_10", label, value, (ends[0], ends[1]), share, quiet))
+    cut = f"The model reads only the beginning of {counted(recalls.n_truncated, 'text')} of them."
+    caveats = [
+        f"Recall is by cosine, among {n:,} {made.texts.label}.",
+        *[cut] * bool(recalls.n_truncated),
+        *made.caveats,
+        *origin(search.key),
+    ]
+    return replace(
+        result,
+        advice=f"{result.advice} {advice_of(recalls, scores.n_layers)}".strip(),
+        facts=(*result.facts, *facts),
+        caveats=tuple(dict.fromkeys([*result.caveats, *caveats])),
+        details={**result.details, "layers": [layer | folded(row) for layer, row in of_layers]},
+        table=table,
+    )
+
+
+def advice_of(recalls: Recalls, n_layers: int) -> str:
+    """The layer to take, in a sentence: where [CLS] finds most, and if that is beyond chance."""
+    rows = recalls.numbers[[n_layers, recalls.best]].tolist()
+    at_last, at_best = (f"[CLS] finds {percent(row[0])} of right texts" for row in rows)
+    return first(
+        (
+            max(low for _, low, _ in rows) <= recalls.chance,
+            "No layer to take: after none does [CLS] find right texts more often than chance.",
+        ),
+        (
+            recalls.low > 0,
+            f"Take layer {recalls.best}: there {at_best}, surely more than after the last.",
+        ),
+        (
+            recalls.high < 0,
+            f"Take the last layer: there {at_last}, surely more than after any other.",
+        ),
+        (True, f"Take the last layer: there {at_last}, and after no other surely more."),
     )
 
 

@@ -391,11 +391,17 @@ def _digest(path: Path, _size: int, _modified: int) -> str:
 @functools.lru_cache(maxsize=64)
 def count_weights(folder: Path) -> int:
     """The weights that every token passes: all but those of embeddings; 0 where unknown."""
+    sizes = {name: math.prod(shape) for name, shape in shapes(folder).items()}
+    return sum(size for name, size in sizes.items() if "embed" not in name)
+
+
+def shapes(folder: Path) -> dict[str, list[int]]:
+    """The shapes of the weights in the files of a model, by name."""
     from safetensors import safe_open
 
-    total = 0
-    for path in folder.glob("model*.safetensors"):
+    sizes = {}
+    for path in sorted(folder.glob("model*.safetensors")):
         with safe_open(path, "numpy") as file:
-            names = [name for name in file.keys() if "embed" not in name]  # noqa: SIM118
-            total += sum(math.prod(file.get_slice(name).get_shape()) for name in names)
-    return total
+            for name in file.keys():  # noqa: SIM118
+                sizes[name] = file.get_slice(name).get_shape()
+    return sizes

@@ -10,6 +10,7 @@ from clsviz.errors import quote
 from clsviz.jobs.measure import measure_texts
 from clsviz.measurements import FORMS, Arrays, Kind
 from clsviz.numbers import counted, percent
+from clsviz.results.anatomy import MOST_TOKENS
 from clsviz.results.result import Result
 from clsviz.settings import Experiment
 from clsviz.sources.models import Weights
@@ -20,8 +21,6 @@ from clsviz.ui.server import server
 PARAMETER: Final = "text"  # in a link: the sentences, where the visitor chose to include them
 MOST: Final = 20
 LONGEST: Final = 2000
-
-MOST_TOKENS: Final = 64
 
 
 def recall() -> None:
