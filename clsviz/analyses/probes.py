@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clsviz.analyses.norms import is_nearly_constant, line_of
 from clsviz.analyses.recall import LayerSearch, RecallSettings, by_layer
 from clsviz.analyses.select import check_vector, layer_of, norms_of, resolve, select, used_of
-from clsviz.errors import ClsvizError, Undefined
+from clsviz.errors import ClsvizError, SettingError, Undefined
 from clsviz.jobs.measure import Workspace, find_model, measure, prepare, stored
 from clsviz.measurements import Emitted, Kind, Last, Vectors
 from clsviz.progress import Progress
@@ -197,7 +197,7 @@ def _numbers(
     few = Prepared(weights, replace(sample, order=sample.order[: experiment.probe_size]))
     emitting = resolve(replace(experiment, layer=None, pooling="pipeline"), weights)
     kinds: list[Kind] = [] if weights.no_cls else ["vectors"]
-    if emitting.pooling == "pipeline" and not _is_of_vectors(emitting, weights):
+    if _can_emit(emitting, weights) and not _is_of_vectors(emitting, weights):
         kinds.append("text")
 
     def check(part: Measured) -> None:
@@ -215,6 +215,12 @@ def _numbers(
     return ProbeNumbers(prepared, scores, controls, seconds=seconds)
 
 
+def _can_emit(emitting: Experiment, weights: Weights) -> bool:
+    """True if the pipeline emits vectors of these weights, in this precision."""
+    is_trained = not weights.is_untrained and emitting.precision == "exact"
+    return emitting.pooling == "pipeline" and (weights.pipeline.is_own or is_trained)
+
+
 def _is_of_vectors(emitting: Experiment, weights: Weights) -> bool:
     """True if what the pipeline emits follows from [CLS] or the mean after the last layer."""
     return weights.pipeline.is_own and not emitting.text_prompt and not weights.no_cls
@@ -225,7 +231,7 @@ def _emitted(measured: Measured, emitting: Experiment) -> Measured | None:
     own, norms = measured.weights.pipeline, measured.norms
     if isinstance(norms, Emitted):
         return measured
-    if emitting.pooling != "pipeline" or not isinstance(norms, Vectors):
+    if not (_can_emit(emitting, measured.weights) and isinstance(norms, Vectors)):
         return None
     texts = norms.of(cast(Pooling, own.pooling)), norms.n_tokens, norms.truncated
     arrays = Emitted.arrays(*texts, is_unit=own.normalizes)
@@ -282,7 +288,7 @@ def score(
         names=names,
         numbers=np.stack(numbers),
         problems=tuple(problem.reason if problem else "" for problem in problems),
-        remedy=next((problem.remedy for problem in problems if problem), ""),
+        remedy=(problems[max(vectors.n_layers, 0)] or Undefined("")).remedy,
         baseline_error=np.nan if all(problems) else baseline_error(used),
         n=len(vectors),
         n_used=len(used),
@@ -340,6 +346,9 @@ def name_of(experiment: Experiment, names: Sequence[str], weights: Weights) -> s
     experiment, label = resolve(experiment, weights), weights.label
     n_layers = sum(map(str.isdecimal, names)) - 1
     layer = check_vector(experiment, n_layers, "pooler" in names, label)
+    if experiment.pooling == "pipeline" and "pipeline" not in names:
+        reason = f"{label} emits its vectors with its own weights, in the exact precision only."
+        raise SettingError(reason, "Choose cls or mean as pooling.")
     return str(layer) if experiment.pooling == "cls" else experiment.pooling
 
 
