@@ -112,9 +112,9 @@ class Encoder:
     def run(self, sentences: Sequence[str], kind: Kind, prompt: str = "") -> Arrays:
         """Measure sentences, in their order; the arrays are those of the kind.
 
-        prompt: stands before each sentence; its tokens are not counted. A sentence's measurements depend on the others at most in rounding. Raises CorpusError where
-        a sentence is not text, and ModelError where memory does not suffice or norms are not
-        finite.
+        prompt: stands before each sentence; its tokens are not counted. A sentence's measurements
+        depend on the others at most in rounding. Raises CorpusError where a sentence is not text,
+        and ModelError where memory does not suffice or norms are not finite.
         """
         ids = self.tokenizer.ids(sentences)
         n_tokens = np.array([len(row) for row in ids], np.int32)

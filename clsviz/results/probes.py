@@ -209,8 +209,8 @@ def _beside(scores: ProbeScores, unit: str) -> str:
 
 def findings(result: Result) -> list[tuple[str, str]]:
     """For each check that is computed and defined, what it finds, and what that means."""
-    keys = "vector_error", "direction_error", "half_error", "shuffled_probe_r_squared"
-    keys += ("words_error",)
+    keys = ["vector_error", "direction_error", "half_error", "shuffled_probe_r_squared"]
+    keys.append("words_error")
     error, direction, half, shuffled, words = np.array(
         [result.fact(key) for key in keys], np.float64
     )

@@ -107,9 +107,8 @@ class Weights:
 
     def key(self, pooling: str) -> str:
         """The fingerprint of all that a vector of texts depends on, but prompts."""
-        return f"{self.fingerprint}-{self.pipeline.fingerprint}" * (pooling == "pipeline") or (
-            self.fingerprint
-        )
+        emitted = f"{self.fingerprint}-{self.pipeline.fingerprint}"
+        return emitted if pooling == "pipeline" else self.fingerprint
 
 
 def find(
@@ -141,8 +140,8 @@ def find(
         revision = re.findall("[0-9a-f]{40}", str(folder))[-1]
     settings, weights = read_files(folder, base, not is_untrained and base != "minilm")
     no_cls = why_no_cls(folder, base)
-    about: dict[str, Any] = {"revision": revision, "pipeline": read_pipeline(folder)}
-    about["no_cls"] = no_cls
+    pipeline = read_pipeline(folder)
+    about: dict[str, Any] = {"revision": revision, "pipeline": pipeline, "no_cls": no_cls}
     if is_untrained:
         if no_cls:
             raise ModelError(f"{label} {no_cls}: random weights are not tried.", ANOTHER)
@@ -285,7 +284,7 @@ def read_files(folder: Path, model: str, has_weights: bool) -> tuple[list[Path],
     """
     names = [path.name for path in folder.glob("*") if path.is_file()]
     root = pipeline_folder(folder)
-    is_static = bool(root) and first_step(root) == "StaticEmbedding"
+    is_static = root is not None and first_step(root) == "StaticEmbedding"
     settings, weights = choose_files(names, model, has_weights, is_static)
     spare = [] if root else [LIMITS]
     spare += VOCABULARIES if TOKENIZER in names else ()

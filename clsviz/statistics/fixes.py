@@ -16,6 +16,7 @@ from clsviz.statistics.ranking import N_PLACES, Floats32, Qrels, rank, unit
 FORMULAS: Final = {
     "normalized": "vector / norm of the vector",
     "mean_pooled": "mean of the token vectors",
+    "unprompted": "vector of the text alone",
     "centred": "vector - mean of the texts' vectors",
     "calibrated": "(score - (m0 + m1 log(n) + m2 log(n)²))"
     " / max(s0 + s1 log(n) + s2 log(n)², s_least)",

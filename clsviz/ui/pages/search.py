@@ -106,7 +106,7 @@ def show_reading(searches: Searches, corpus: str) -> None:
 
 
 view, titles = sidebar.search(), st.session_state.get("search_titles") or ""
-similarity = st.session_state.similarity or "cosine"
+similarity = st.session_state.similarity or "auto"
 settings = {**asdict(view), "titles": titles, "similarity": similarity}
 job = work.asked(api.search_test, settings)
 work.wait(job)
