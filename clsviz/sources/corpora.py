@@ -36,11 +36,8 @@ if TYPE_CHECKING:
 SHIPPED: Final = {"python-docs": "Python docstrings", "python-api": "Python docstrings with titles"}
 """Labels of the corpora that come with the program."""
 
-INDEX: Final = "index"
-"""The column with the index of texts in memory; another one of this name is left out."""
-
-RECIPE: Final = 3
-"""Raised when the same file becomes another table."""
+INDEX: Final = "index"  # the column with the index of texts in memory, in the place of others
+RECIPE: Final = 3  # raised when the same file becomes another table
 
 MOST_EXTRAS: Final = 8
 LONGEST_VALUE: Final = 1000
@@ -102,7 +99,7 @@ def is_file(name: str) -> bool:
     """
     suffixes = tuple(f"{suffix}{packed}" for suffix in tables.SUFFIXES for packed in ("", ".gz"))
     is_path = name.startswith(("/", "./", "../", "~", "\\", uploads.PREFIX))
-    is_file = is_path or name.lower().endswith((*suffixes, *tables.OTHER_KINDS))
+    is_file = is_path or name.lower().endswith(suffixes)
     return name not in SHIPPED and (is_file or (not limits.is_public() and os.path.exists(name)))
 
 

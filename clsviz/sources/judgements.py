@@ -33,14 +33,10 @@ GRADES: Final = (
 )
 """Names, in judgements, of the ids of texts, of those of queries, and of grades."""
 
-TREC: Final = re.compile(r"(\S+)\s+\S+\s+(\S+)\s+(-?\d+)\s*")
-"""A line of TREC's qrels: the query, an iteration, the text, and its grade."""
-
+TREC: Final = re.compile(r"(\S+)\s+\S+\s+(\S+)\s+(-?\d+)\s*")  # query, iteration, text, grade
 QRELS: Final = ("query_id", "corpus_id", "score")
 
-NUMBER: Final = re.compile(r"[+-]?(0|[1-9]\d*)(\.0*)?|\d(\.\d+)?e\+\d\d")
-"""A number that may be whole, as tables write it; with zeros in front it is none."""
-
+NUMBER: Final = re.compile(r"[+-]?(0|[1-9]\d*)(\.0*)?|\d(\.\d+)?e\+\d\d")  # no zeros in front
 AS_NUMBERS: Final = "No id is equal as text: ids are compared as numbers, so that 0.0 is 0."
 FORMS: Final = "Give columns query and ids, or query and text, and a grade if you have some."
 

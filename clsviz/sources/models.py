@@ -19,8 +19,7 @@ from clsviz.errors import HubError, ModelError, quote
 from clsviz.progress import Progress, silent
 from clsviz.sources import hub
 
-UNTRAINED: Final = "untrained:"
-"""Before a model's name: its architecture with random weights."""
+UNTRAINED: Final = "untrained:"  # before a model's name: its architecture with random weights
 
 MODELS: Final[dict[str, str]] = {
     "minilm": "MiniLM-L6",
@@ -38,12 +37,8 @@ MODELS: Final[dict[str, str]] = {
 
 ANOTHER: Final = "Choose an encoder, such as google-bert/bert-base-uncased."
 
-UNTRAINED_RECIPE: Final = 1
-"""Raised when random weights are made in another way."""
-
-BUILT_IN: Final = "d57884def4b43ec8"
-"""Fingerprint of the built-in model, whose 90 MB need not be read for it."""
-
+UNTRAINED_RECIPE: Final = 1  # raised when random weights are made in another way
+BUILT_IN: Final = "d57884def4b43ec8"  # the built-in model’s fingerprint: its 90 MB need not be read
 TOKENIZER: Final = "tokenizer.json"
 VOCABULARIES: Final = ("vocab.txt", "vocab.json", "merges.txt", "bpe.codes", "*.model")
 """Read where there is no tokenizer.json; other programs download them beside it."""
@@ -51,9 +46,7 @@ VOCABULARIES: Final = ("vocab.txt", "vocab.json", "merges.txt", "bpe.codes", "*.
 ADAPTER: Final = "adapter_config.json"
 CONFIG: Final = "config.json"
 OF_TOKENIZER: Final = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
-PIPELINE: Final = "modules.json"
-"""Names the steps of sentence-transformers around a model, and the folder of each."""
-
+PIPELINE: Final = "modules.json"  # sentence-transformers’ steps around a model, and their folders
 PROMPTS: Final = "config_sentence_transformers.json"
 LIMITS: Final = "sentence_*_config.json"
 WEIGHTS: Final = "model.safetensors"
@@ -64,12 +57,8 @@ UNSAFE: Final = ("*.bin", "*.pt", "*.pth", "*.h5", "*.ckpt", "*.msgpack")
 DAMAGE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """Raised where a file of settings is not what it should be."""
 
-UNREAD: Final = 0.03
-"""Share of unknown tokens, or of texts that have no others, from which on a caveat says it."""
-
-MOST_TEXTS, MOST_CHARACTERS = 500, 1000
-"""Of texts that show if a tokenizer knows them."""
-
+UNREAD: Final = 0.03  # share of unknown tokens, or texts, that a caveat tells
+MOST_TEXTS, MOST_CHARACTERS = 500, 1000  # of texts that show if a tokenizer knows them
 DECODER: Final = re.compile(r".*For(CausalLM|ConditionalGeneration)|GPT2LMHeadModel")
 
 
@@ -336,7 +325,7 @@ def _unknown_shares(path: Path, texts: tuple[str, ...]) -> tuple[float, float]:
     tokenizer.no_padding()
     model = json.loads(path.read_bytes())["model"]
     unknown = model.get("unk_token")
-    number = tokenizer.token_to_id(unknown) if unknown else model.get("unk_id")
+    number: Any = tokenizer.token_to_id(unknown) if unknown else model.get("unk_id")
     rows = [row.ids for row in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
     counts = [(row.count(number), len(row)) for row in rows if row]
     if not counts:

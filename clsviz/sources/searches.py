@@ -25,14 +25,9 @@ Task = Literal["titles", "halves", "cloze", "judged"]
 
 TASKS: Final = ("", "titles", "halves", "cloze")
 
-FEWEST: Final = 30
-"""Of fewer searches, no fifth has enough to tell anything."""
-
-MOST_TEXTS, MOST_SEARCHES = 100_000, 5_000
-"""Texts that are indexed, and searches among them; of more, the seed draws so many."""
-
-WINDOWS: Final = (2, 3, 5, 9)
-"""Sentences of a window, the one that searches for the others included."""
+FEWEST: Final = 30  # of fewer searches, no fifth has enough to tell anything
+MOST_TEXTS, MOST_SEARCHES = 100_000, 5_000  # of more, the seed draws so many
+WINDOWS: Final = (2, 3, 5, 9)  # sentences of a window, with the one that searches
 
 TITLES: Final = ("title", "headline", "heading", "subject", "summary", "name", "question")
 """Names that a column of titles tends to have, likeliest first."""
