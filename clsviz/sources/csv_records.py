@@ -169,18 +169,17 @@ def is_header(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
         return True
     is_like_those_below = False
     for number, cell in enumerate(map(str.strip, first)):
-        column = [row[number].strip() for row in below if len(row) > number and row[number].strip()]
+        column = list(filter(str.strip, (row[number] for row in below if len(row) > number)))
         if not column or not cell:
             continue
         is_of_numbers = sum(map(bool, map(NUMBER.fullmatch, column))) > 0.9 * len(column)
         if is_of_numbers and not NUMBER.fullmatch(cell):
             return True
-        forms = [re.sub(r"\d+", "0", other) for other in (cell, *column)]
-        is_of_form = forms[1:].count(forms[0]) > 0.9 * len(column) and any(map(str.isdigit, cell))
+        form, *forms = (re.sub(r"\d+", "0", other.strip()) for other in (cell, *column))
+        is_value = form in forms and (cell in column or forms.count(form) > 0.9 * len(forms))
         least, n = sorted(map(len, column))[len(column) // 10], n_words(cell)
         is_sentence = n > 4 or (n > 2 and cell[-1] in ".!?…。！？")
-        is_like = cell in column or is_of_form or (is_sentence and len(cell) >= least)
-        is_like_those_below |= is_of_numbers or is_like
+        is_like_those_below |= is_of_numbers or is_value or (is_sentence and len(cell) >= least)
     return not is_like_those_below
 
 

@@ -409,6 +409,8 @@ def choose_column(columns: Mapping[str, Column], column: str, name: str) -> str:
     Texts alone are in a column without a name. Raises SettingError where the named one holds no
     text, CorpusError where none does, or only labels.
     """
+    spaced = {" ".join(one.split()): one for one in columns}
+    column = column if column in columns else spaced.get(" ".join(column.split()), column)
     if column in columns and (columns[column].n_with_letters or not column):
         return column
     names = text_columns(columns)
