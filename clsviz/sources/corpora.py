@@ -339,19 +339,22 @@ def _plan(
         guess = f"The column {quote(column)} is a guess"
         caveats.append(f"{guess}: set column to {choice} for other texts.")
     encoding, language = text.encoding if text else "", experiment.language
-    languages.check(language)
-    if language and how != "sentences" and not names:
-        reason = f"language is {quote(language)}, and the texts are not cut into sentences."
-        raise SettingError(reason, "Leave language out, or set segmentation to sentences.")
     language = language or languages.of_texts(columns[column].sample)
-    if how == "sentences":
-        caveats += caveats_on(language, experiment)
+    if not names:
+        caveats += caveats_on(language, experiment, how)
     return Reading(column, encoding, how, 0, others, tuple(caveats), "", language), extras
 
 
-def caveats_on(language: str, experiment: Experiment) -> list[str]:
-    """A caveat where the rules by which sentences are cut are a guess, and not the English ones."""
-    if experiment.language or language == languages.ENGLISH:
+def caveats_on(language: str, experiment: Experiment, how: str = "sentences") -> list[str]:
+    """A caveat where the rules by which sentences are cut are a guess, and not the English ones.
+
+    Raises SettingError where a language is set, and the texts are not cut into sentences.
+    """
+    languages.check(experiment.language)
+    if experiment.language and how != "sentences":
+        reason = f"language is {quote(language)}, and the texts are not cut into sentences."
+        raise SettingError(reason, "Leave language out, or set segmentation to sentences.")
+    if experiment.language or language == languages.ENGLISH or how != "sentences":
         return []
     if language == languages.SEVERAL:
         return ["The texts are of several languages: each is cut by the rules of the likeliest."]

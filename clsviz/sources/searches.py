@@ -141,7 +141,10 @@ def whole_texts(
     if texts is not None:
         return corpora.from_texts(texts, uncut, names)
     if corpora.is_on_hub(experiment.corpus):
-        experiment = replace(uncut, sample_size=_n_texts(experiment))
+        uncut = replace(uncut, sample_size=_n_texts(experiment), language="")
+        corpus = corpora.open_corpus(uncut, root, progress, names)
+        language = experiment.language or corpus.reading.language
+        return replace(corpus, reading=replace(corpus.reading, language=language))
     return corpora.open_corpus(experiment, root, progress, names)
 
 
