@@ -10,11 +10,11 @@ import threadpoolctl
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.analyses import own_vectors
-from clsviz.analyses.select import kind_of, layer_of, norms_of, select, used_of
+from clsviz.analyses.select import kind_of, layer_of, norms_of, resolve, select, used_of
 from clsviz.errors import Undefined
 from clsviz.jobs import ray
 from clsviz.jobs.measure import Workspace, measure, prepare
-from clsviz.measurements import Norms
+from clsviz.measurements import Emitted, Norms
 from clsviz.numbers import number
 from clsviz.progress import Progress
 from clsviz.settings import Experiment
@@ -75,7 +75,9 @@ def norms(
     texts: in memory, in the place of the corpus. cluster: the address of a Ray cluster that
     measures, or None. Raises ClsvizError.
     """
-    prepared, kind = prepare(experiment, workspace, progress, texts), kind_of(experiment)
+    prepared = prepare(experiment, workspace, progress, texts)
+    experiment = resolve(experiment, prepared.weights)
+    kind = kind_of(experiment)
 
     def publish(part: Measured) -> None:
         norms_of(part.norms, experiment, part.weights.label)  # fails with the first sentences
@@ -97,14 +99,10 @@ def norms_of_own(source: Any, experiment: Experiment, store: Results) -> NormFit
     own = own_vectors.read(source)
     view = replace(experiment, unit="words") if experiment.unit == "tokens" else experiment
     sample = sample_of(own.corpus, view)
-    n, order = len(sample), sample.order
-    sizes = Norms(  # as if a model without layers had measured them
-        n_tokens=word_lengths(own.texts, "words")[order],
-        truncated=np.zeros(n, np.bool_),
-        cls=own.norms[order][:, None],
-        pooler=np.empty((n, 0), np.float32),
-        error=np.full((n, 1), np.nan, np.float32),
-    )
+    order = sample.order
+    n_words = word_lengths(own.texts, "words")[order]
+    arrays = Emitted.arrays(own.norms[order][:, None], n_words, np.zeros(len(order)))
+    sizes = Norms.from_slices([arrays])
     weights = Weights(own.name, own.name, Path(own.name), own.fingerprint)
     key = f"own-{own.fingerprint}"
     measured = Measured(key, weights, sample, sizes, 0, 0.0, is_complete=True)
@@ -176,6 +174,8 @@ def fast_error(measured: Measured, layer: int) -> tuple[int, float]:
 def _layers(measured: Measured, used: "pd.DataFrame") -> list[dict[str, Any]]:
     """R² of the line on the norm of each measured vector; None where there is no line."""
     norms, means = measured.norms, measured.means
+    if isinstance(norms, Emitted):
+        return []
     columns: dict[int | str, NDArray[np.float32]] = dict(enumerate(norms.cls.T))
     if norms.pooler.shape[1]:
         columns["pooler"] = norms.pooler[:, 0]

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from clsviz.encoder.forward import LAYOUTS, OwnPass
 from clsviz.encoder.tokens import Frame, Tokenizer
-from clsviz.errors import ModelError, SettingError, quote
+from clsviz.errors import ModelError, NoCls, SettingError, quote
 from clsviz.measurements import Kind
 from clsviz.settings import Precision
-from clsviz.sources.models import ANOTHER
+from clsviz.sources.models import OTHER_PAGES
 
 LENGTHS = (40, 17, 17, 9, 9, 3, 1, 1)  # tokens of the sentences that passes are compared on
 EXACT, FAST = 1e-5, 0.05  # largest relative errors of a norm
@@ -133,7 +133,7 @@ def choose(model: Any, tokenizer: Tokenizer, precision: Precision) -> tuple[Forw
         raise ModelError(reason, "Choose another model.") from error
     if (cls - cls[0]).abs().max() <= SEES * cls.abs().max():
         reason = f"[CLS] of {tokenizer.label} is the same for every sentence, as in a decoder."
-        raise ModelError(reason, ANOTHER)
+        raise NoCls(reason, OTHER_PAGES)
 
     def verified(build: Callable[[], Forward], tolerance: float) -> Forward | None:
         try:

@@ -18,6 +18,20 @@ from clsviz import limits
 from clsviz.errors import HubError, ModelError, quote
 from clsviz.progress import Progress, silent
 from clsviz.sources import hub
+from clsviz.sources.pipeline import (
+    CONFIG,
+    DAMAGE,
+    LIMITS,
+    MODULES,
+    NONE,
+    WEIGHTS,
+    Pipeline,
+    files_of,
+    first_step,
+    nested_path,
+    pipeline_folder,
+)
+from clsviz.sources.pipeline import read as read_pipeline
 
 UNTRAINED: Final = "untrained:"  # before a model's name: its architecture with random weights
 
@@ -37,6 +51,12 @@ MODELS: Final[dict[str, str]] = {
 
 ANOTHER: Final = "Choose an encoder, such as google-bert/bert-base-uncased."
 
+OTHER_PAGES: Final = (
+    "Ask where length lives, if it bends a search, how long a chunk may be, or compare models: by "
+    "pooling pipeline. Else choose an encoder, such as google-bert/bert-base-uncased."
+)
+"""What to do about a model without [CLS]."""
+
 UNTRAINED_RECIPE: Final = 1  # raised when random weights are made in another way
 BUILT_IN: Final = "d57884def4b43ec8"  # the built-in model’s fingerprint: its 90 MB need not be read
 TOKENIZER: Final = "tokenizer.json"
@@ -44,22 +64,15 @@ VOCABULARIES: Final = ("vocab.txt", "vocab.json", "merges.txt", "bpe.codes", "*.
 """Read where there is no tokenizer.json; other programs download them beside it."""
 
 ADAPTER: Final = "adapter_config.json"
-CONFIG: Final = "config.json"
 OF_TOKENIZER: Final = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
-PIPELINE: Final = "modules.json"  # sentence-transformers’ steps around a model, and their folders
-PROMPTS: Final = "config_sentence_transformers.json"
-LIMITS: Final = "sentence_*_config.json"
-WEIGHTS: Final = "model.safetensors"
 INDEX: Final = "model.safetensors.index.json"
 SHARDS: Final = "model-*.safetensors"
 UNSAFE: Final = ("*.bin", "*.pt", "*.pth", "*.h5", "*.ckpt", "*.msgpack")
 
-DAMAGE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""Raised where a file of settings is not what it should be."""
-
 UNREAD: Final = 0.03  # share of unknown tokens, or texts, that a caveat tells
 MOST_TEXTS, MOST_CHARACTERS = 500, 1000  # of texts that show if a tokenizer knows them
 DECODER: Final = re.compile(r".*For(CausalLM|ConditionalGeneration)|GPT2LMHeadModel")
+T5: Final = re.compile(r".*T5EncoderModel")
 
 
 @dataclass(frozen=True)
@@ -69,7 +82,8 @@ class Weights:
     name: as in the experiment. label: for sentences. folder: of the configuration, the tokenizer
     and the weights. fingerprint: of all three, or of the first two, seed and recipe where the
     weights are random; 16 hexadecimal digits. seed: of random weights, else 0. revision: commit of
-    the Hub, or "".
+    the Hub, or "". pipeline: from a text to the vector that it emits. no_cls: why it has no [CLS],
+    or "".
     """
 
     name: str
@@ -79,6 +93,14 @@ class Weights:
     is_untrained: bool = False
     seed: int = 0
     revision: str = ""
+    pipeline: Pipeline = NONE
+    no_cls: str = ""
+
+    def key(self, pooling: str) -> str:
+        """The fingerprint of all that a vector of texts depends on, but prompts."""
+        return f"{self.fingerprint}-{self.pipeline.fingerprint}" * (pooling == "pipeline") or (
+            self.fingerprint
+        )
 
 
 def find(
@@ -109,12 +131,17 @@ def find(
         folder = fetch(repository, version, not is_untrained, progress, patience)
         revision = re.findall("[0-9a-f]{40}", str(folder))[-1]
     settings, weights = read_files(folder, base, not is_untrained and base != "minilm")
+    no_cls = why_no_cls(folder, base)
+    about: dict[str, Any] = {"revision": revision, "pipeline": read_pipeline(folder)}
+    about["no_cls"] = no_cls
     if is_untrained:
+        if no_cls:
+            raise ModelError(f"{label} {no_cls}: random weights are not tried.", ANOTHER)
         recipe = [fingerprint(settings), seed, UNTRAINED_RECIPE]
         digest = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
-        return Weights(name, f"untrained {label}", folder, digest, True, seed, revision)
+        return Weights(name, f"untrained {label}", folder, digest, True, seed, **about)
     digest = BUILT_IN if base == "minilm" else fingerprint(settings + weights)
-    return Weights(name, label, folder, digest, revision=revision)
+    return Weights(name, label, folder, digest, **about)
 
 
 def is_folder(name: str) -> bool:
@@ -131,13 +158,14 @@ def fetch(name: str, revision: str, has_weights: bool, progress: Progress, patie
     """The folder of a model in the Hub's cache, to which missing files are downloaded."""
     from huggingface_hub import try_to_load_from_cache
 
-    pipeline = try_to_load_from_cache(name, PIPELINE, revision=revision or None)
+    pipeline = try_to_load_from_cache(name, MODULES, revision=revision or None)
     config = try_to_load_from_cache(name, CONFIG, revision=revision or None)
     folder = None
     with contextlib.suppress(ModelError, StopIteration):
         root = next(Path(path).parent for path in (pipeline, config) if isinstance(path, str))
         read_files(root / nested_path(root), name, has_weights)
         folder = root / nested_path(root)
+        read_pipeline(folder)
         if pipeline is not None:  # another program may not have looked for one
             return folder
     try:
@@ -189,33 +217,17 @@ def download(
         return Path(loaded[0]).parent
 
     with hub.asking(name, "model", revision, patience, check) as renew:
-        below = ""
+        below, is_static = "", False
         with contextlib.suppress(RemoteEntryNotFoundError):  # the cache notes that there is none
-            steps = [path for path in sizes if path == PROMPTS or path.endswith(f"/{CONFIG}")]
-            below = nested_path(load(PIPELINE, *steps))
+            root = load(MODULES)
+            for path in filter(sizes.__contains__, files_of(root)):
+                load(path)
+            below, is_static = nested_path(root), first_step(root) == "StaticEmbedding"
         paths = {Path(path).name: path for path in sizes if Path(path).parent == Path(below)}
-        settings, weights = choose_files(paths, name, has_weights)
+        settings, weights = choose_files(paths, name, has_weights, is_static)
         folder = load(*[paths[file] for file in settings])
-        check_encoder(folder, name)  # before its weights are downloaded
+        why_no_cls(folder, name)  # before its weights are downloaded
         return load(*[paths[file] for file in weights]) if weights else folder
-
-
-def nested_path(folder: Path) -> str:
-    """The subfolder that modules.json names for the transformer, or ""."""
-    try:
-        modules = json.loads((folder / PIPELINE).read_bytes())
-        path = next(m["path"] for m in modules if str(m["type"]).endswith(".Transformer"))
-    except (*DAMAGE, StopIteration):
-        return ""
-    return path if re.fullmatch(r"\w[\w.-]*", str(path)) else ""
-
-
-def pipeline_folder(folder: Path) -> Path | None:
-    """The folder of the pipeline whose transformer lies in a folder: itself, its parent or None."""
-    for root in (folder, folder.parent):
-        if (root / PIPELINE).is_file() and root / nested_path(root) == folder:
-            return root
-    return None
 
 
 def matching(paths: Iterable[str], patterns: Sequence[str]) -> list[str]:
@@ -224,14 +236,17 @@ def matching(paths: Iterable[str], patterns: Sequence[str]) -> list[str]:
 
 
 def choose_files(
-    names: Iterable[str], model: str, has_weights: bool
+    names: Iterable[str], model: str, has_weights: bool, is_static: bool
 ) -> tuple[list[str], list[str]]:
-    """The files of settings and weights among those of a folder; raises ModelError."""
+    """The files of settings and weights among those of a folder; raises ModelError.
+
+    is_static: it is a table of word vectors, which needs no configuration.
+    """
     if ADAPTER in names:
         reason = f"{quote(model)} has an adapter (LoRA), which is not read."
         remedy = "Merge it into its model (merge_and_unload of peft), and save that."
         raise ModelError(reason, remedy)
-    if CONFIG not in names:
+    if CONFIG not in names and not is_static:
         reason = f"{quote(model)} holds no model: it lacks {CONFIG}."
         raise ModelError(reason, "Choose another one.")
     vocabularies = matching(names, (TOKENIZER, *VOCABULARIES))
@@ -260,9 +275,10 @@ def read_files(folder: Path, model: str, has_weights: bool) -> tuple[list[Path],
     Raises ModelError where one is missing or damaged, or the model is no encoder.
     """
     names = [path.name for path in folder.glob("*") if path.is_file()]
-    settings, weights = choose_files(names, model, has_weights)
-    check_encoder(folder, model)
-    spare = [] if pipeline_folder(folder) else [LIMITS]
+    root = pipeline_folder(folder)
+    is_static = bool(root) and first_step(root) == "StaticEmbedding"
+    settings, weights = choose_files(names, model, has_weights, is_static)
+    spare = [] if root else [LIMITS]
     spare += VOCABULARIES if TOKENIZER in names else ()
     paths = [folder / name for name in sorted(settings) if not matching([name], spare)]
     if not weights:
@@ -282,18 +298,33 @@ def read_files(folder: Path, model: str, has_weights: bool) -> tuple[list[Path],
     return paths, [folder / name for name in weights]
 
 
-def check_encoder(folder: Path, model: str) -> None:
-    """Raises ModelError where a configuration is damaged, or is not that of an encoder."""
+def why_no_cls(folder: Path, model: str) -> str:
+    """Why a model has no [CLS], such as “is a decoder”, or "" for an encoder.
+
+    Raises ModelError where its configuration is damaged, it needs code of its own, or has neither
+    [CLS] nor a pipeline.
+    """
+    root = pipeline_folder(folder)
+    if root and first_step(root) == "StaticEmbedding":
+        return "is a table of word vectors, without [CLS]"
     try:
         config = json.loads((folder / CONFIG).read_bytes())
         kinds = config.get("architectures")
     except DAMAGE as error:
         raise damaged(model, CONFIG) from error
-    if config.get("is_encoder_decoder"):
-        raise ModelError(f"{quote(model)} is an encoder-decoder.", ANOTHER)
-    names = map(str, kinds if isinstance(kinds, list) else [])
-    if config.get("is_decoder") or any(map(DECODER.match, names)):
-        raise ModelError(f"{quote(model)} is a decoder.", ANOTHER)
+    if "auto_map" in config:
+        reason = f"{quote(model)} needs code that comes with it, which is never run."
+        raise ModelError(reason, "Choose another model.")
+    names = list(map(str, kinds if isinstance(kinds, list) else []))
+    is_decoder = config.get("is_decoder") or any(map(DECODER.match, names))
+    is_decoder = is_decoder or read_pipeline(folder).pooling == "lasttoken"
+    is_half = config.get("is_encoder_decoder") or any(map(T5.match, names))
+    why = "is an encoder-decoder" if is_half else "is a decoder"
+    if not (is_half or is_decoder):
+        return ""
+    if not root:
+        raise ModelError(f"{quote(model)} {why}, and has no pipeline of its own.", ANOTHER)
+    return f"{why}, without [CLS]"
 
 
 def damaged(model: str, file: str) -> ModelError:
@@ -352,11 +383,17 @@ def _digest(path: Path, _size: int, _modified: int) -> str:
 @functools.lru_cache(maxsize=64)
 def count_weights(folder: Path) -> int:
     """The weights that every token passes: all but those of embeddings; 0 where unknown."""
+    sizes = {name: math.prod(shape) for name, shape in shapes(folder).items()}
+    return sum(size for name, size in sizes.items() if "embed" not in name)
+
+
+def shapes(folder: Path) -> dict[str, list[int]]:
+    """The shapes of the weights in the files of a model, by name."""
     from safetensors import safe_open
 
-    total = 0
-    for path in folder.glob("model*.safetensors"):
+    sizes = {}
+    for path in sorted(folder.glob("model*.safetensors")):
         with safe_open(path, "numpy") as file:
-            names = [name for name in file.keys() if "embed" not in name]  # noqa: SIM118
-            total += sum(math.prod(file.get_slice(name).get_shape()) for name in names)
-    return total
+            for name in file.keys():  # noqa: SIM118
+                sizes[name] = file.get_slice(name).get_shape()
+    return sizes

@@ -39,6 +39,13 @@ CHANCE: Final = (0.005, 0.995)  # quantiles; by chance a fifth of five is beyond
 LEAST: Final = 1e-6  # floor for logarithms: no text of the fifth was retrieved
 SIGNIFICANT: Final = ("over_exposed", "under_exposed")  # states of fifths that stand out
 
+UNRELATED: Final = 0.99  # of pairs that have nothing to do with each other, under a threshold
+MOST_ROWS, MOST_COLUMNS = 500, 200  # searches, and texts of a fifth, in pairs
+MATCHES: Final = ("threshold", "right_median", "right_above", "above_one", "low", "high")
+"""Of each fifth: the score that 99 in 100 unrelated pairs are under; the median of right ones, and
+their share above it; the share of unrelated ones above one threshold for all fifths, and the ends
+of its interval."""
+
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
 """Searches, texts and weights (n,): of places that texts take, or of right texts."""
 
@@ -254,6 +261,38 @@ class Evaluation:
             for row, column in enumerate((places, relevant)):
                 sums[row, draw] = np.diff(column[order].cumsum()[last], prepend=0.0)
         return _ratio(*sums)
+
+    def matches(self, queries: NDArray[Any], texts: NDArray[Any]) -> Floats:
+        """Scores of pairs by the fifth of the text: float64 (5, 6), of MATCHES.
+
+        The products are the scores. Unrelated are pairs, drawn by the seed, of which the text is
+        neither right nor in a family with a right one. The interval allows for other searches or
+        for other texts, whichever makes it wider.
+        """
+        random, qrels = np.random.default_rng(self.seed), self.qrels
+        rows = random.permutation(len(queries))[:MOST_ROWS]
+        order = random.permutation(len(texts))
+        is_related = np.zeros((len(queries), int(self.families.max()) + 1), np.bool_)
+        is_related[qrels.searches, self.families[qrels.texts]] = True
+        right = np.einsum("ij,ij->i", queries[qrels.searches], texts[qrels.texts])
+        blocks = []
+        for fifth in range(N_QUINTILES):
+            columns = order[self.quintiles[order] == fifth][:MOST_COLUMNS]
+            scores = (queries[rows] @ texts[columns].T).astype(np.float64)
+            scores[is_related[np.ix_(rows, self.families[columns])]] = np.nan
+            blocks.append(scores)
+        level = np.nanquantile(np.concatenate(blocks, axis=1), UNRELATED)
+        numbers = []
+        for fifth, scores in enumerate(blocks):
+            own, least = (
+                right[self.quintiles[qrels.texts] == fifth],
+                np.nanquantile(scores, UNRELATED),
+            )
+            is_above = np.where(np.isnan(scores), np.nan, scores > level)
+            sides = (of_mean(np.nanmean(is_above, axis=axis), self.seed) for axis in (0, 1))
+            median, share = (np.median(own), np.mean(own > least)) if len(own) else (np.nan, np.nan)
+            numbers.append([least, median, share, np.nanmean(is_above), *max(sides, key=np.ptp)])
+        return np.array(numbers)
 
 
 def states(low: ArrayLike, high: ArrayLike, is_by_chance: ArrayLike = False) -> NDArray[np.str_]:

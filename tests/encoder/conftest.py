@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import torch
 import transformers
 
+from clsviz.sources import models as known
 from clsviz.sources.models import Weights
 
 WORDS = ["the", "a", "cat", "dog", "bird", "sees", "hears", "small", "green", "runs", "in", "."]
@@ -59,7 +61,7 @@ def write_model(folder: Path, kind: str = "Bert", **settings: Any) -> Weights:
 
 def weights(folder: Path) -> Weights:
     """The weights in a folder."""
-    return Weights(str(folder), "Tiny", folder, str(folder))
+    return replace(known.find(str(folder)), label="Tiny")
 
 
 @pytest.fixture(scope="session")

@@ -4,15 +4,15 @@ import pytest
 from hub.client import model
 from hub.conftest import Hub
 
-from clsviz.encoder import pipeline
 from clsviz.errors import ModelError
 from clsviz.progress import Cancelled
-from clsviz.sources import models
+from clsviz.sources import models, pipeline
 
 pytestmark = pytest.mark.slow
 
 CONFIG, TOKENIZER, WEIGHTS = model().values()
 SETTINGS = {"config.json": CONFIG, "tokenizer.json": TOKENIZER}
+STEPS = "sentence_transformers.models."
 SHARD = "model-00001-of-00001.safetensors"
 
 
@@ -26,7 +26,7 @@ def as_json(content: object) -> bytes:
         (model() | {"pytorch_model.bin": b"spare"}, "model.safetensors"),
         (
             {f"0_Bert/{path}": content for path, content in model().items()}
-            | {"modules.json": as_json([{"type": "s.Transformer", "path": "0_Bert"}])},
+            | {"modules.json": as_json([{"type": f"{STEPS}Transformer", "path": "0_Bert"}])},
             "../0_Bert/model.safetensors",
         ),
         (
@@ -63,13 +63,17 @@ def test_files_that_are_not_read_leave_the_fingerprint_alone(hub: Hub, extra: st
 
 
 def test_files_of_a_pipeline_are_downloaded(hub: Hub) -> None:
-    modules = [{"type": "s.Transformer", "path": ""}, {"type": "s.Pooling", "path": "1"}]
+    modules = [{"type": f"{STEPS}Transformer", "path": ""}]
+    modules += [{"type": f"{STEPS}{kind}", "path": kind} for kind in ("Pooling", "Dense")]
     prompts = {"default_prompt_name": "query", "prompts": {"query": "About: "}}
-    steps = {"modules.json": as_json(modules), "1/config.json": b'{"pooling_mode": "cls"}'}
+    steps = {"modules.json": as_json(modules), "Pooling/config.json": b'{"pooling_mode": "cls"}'}
+    steps |= {"Dense/config.json": b"{}", "Dense/model.safetensors": WEIGHTS}
     steps["config_sentence_transformers.json"] = as_json(prompts)
     hub.add(model() | steps, kind="model")
-    expected = pipeline.Pipeline(has_prompt=True, pooling="cls")
-    assert pipeline.read(hub.find().folder) == expected
+    own = hub.find().pipeline
+    assert (own.pooling, own.prompt("query")) == ("cls", "About: ")
+    (hub.find().folder / "Dense" / "model.safetensors").unlink()  # as of another program
+    assert hub.find().pipeline == own
 
 
 def test_a_pipeline_that_was_not_looked_for_is_named(hub: Hub, dead: Hub) -> None:

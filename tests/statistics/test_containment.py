@@ -34,6 +34,19 @@ def test_lengths_that_all_keep_or_all_lose_have_no_crossing(share: float, expect
     assert containment.crossing(hits, (10, 20), 0.75, 0) == (expected, (expected, expected))
 
 
+def test_between_two_lengths_shares_are_on_a_line_in_log_tokens() -> None:
+    shares = np.array([[1.0, 1.0], [0.8, 0.6], [0.2, 0.0]])
+    for length, expected, used in (
+        (20, [0.8, 0.6], 20),
+        (40, [0.5, 0.3], 40),
+        (5, [1.0, 1.0], 10),
+        (900, [0.2, 0.0], 80),
+    ):
+        there, tokens = containment.between(shares, (10, 20, 80), length)
+        assert there == pytest.approx(expected)
+        assert tokens == pytest.approx(used)
+
+
 def test_recall_is_counted_by_place_and_by_third() -> None:
     ranks = np.array([1, 1, 1, 2, 10, 11], np.int32)
     recall = Recall.of(ranks, np.array([1, 1, 3, 3, 5, 5]) / 6, 3, 500, 200, 0)

@@ -169,3 +169,23 @@ def test_a_half_more_than_its_share_is_seen_in_a_thousand_searches() -> None:
     states = [table["state"]["shortest"] for table in tables]
     assert states.count("over_exposed") >= 6
     assert set(states) <= {"over_exposed", "uneven"}
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_matches_are_quantiles_of_all_pairs(shift: float) -> None:
+    random, n = np.random.default_rng(0), 500
+    lengths = random.permutation(n).astype(np.int32)
+    texts, queries = (random.normal(size=(n, 30)) for _ in range(2))
+    is_short = lengths < 100
+    texts[:, 0], queries[:, 0] = is_short * shift * 5, 1.0
+    queries[:, 1:] += texts[:, 1:]
+    evaluation = Evaluation.of([np.array([text]) for text in range(n)], lengths, 0)
+    table = evaluation.matches(queries, texts)
+    scores = queries @ texts.T
+    right = np.diag(scores)[is_short]
+    unrelated = scores[:, is_short][~np.eye(n, dtype=bool)[:, is_short]]
+    least, level = np.quantile(unrelated, 0.99), np.quantile(scores[~np.eye(n, dtype=bool)], 0.99)
+    assert table[0, :2] == pytest.approx([least, np.median(right)])
+    assert table[0, 2:4] == pytest.approx([np.mean(right > least), np.mean(unrelated > level)])
+    assert table[0, 4] <= table[0, 3] <= table[0, 5]
+    assert (table[:, 4].max() > 0.02) == (shift > 0)
