@@ -344,7 +344,6 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         _check_values(self)
-        _check_queries(self)
         _check_pair(self, ("vectors", "query_vectors"), ": of the texts, and of the queries")
         if self.vectors is not None and (self.task or self.titles or self.searches is not None):
             reason = "Own vectors name the right texts by their ids."
@@ -374,7 +373,6 @@ class ChunkTestSettings:
 
     def __post_init__(self) -> None:
         _check_values(self)
-        _check_queries(self)
         if self.max_lost is None or not self.chunks:
             _check_pair(self, ("chunk_tokens", "max_lost"))
 
@@ -449,6 +447,8 @@ def refuse(
 def _check_values(settings: SearchSettings | ChunkTestSettings) -> None:
     """Raise SettingError where a similarity, or a number, cannot be used."""
     SETTINGS["similarity"].check(settings.similarity)
+    if settings.queries is not None and settings.searches is None:
+        raise SettingError("There are queries, and no searches.", "Give both.")
     for field in fields(settings):
         row, value = SETTINGS.get(field.name), getattr(settings, field.name)
         if row and row.ends and value is not None and not row.ends[0] <= value <= row.ends[1]:
@@ -456,12 +456,6 @@ def _check_values(settings: SearchSettings | ChunkTestSettings) -> None:
             raise SettingError(
                 f"{row.name} is {value:g}.", f"Choose a number from {low} to {high}."
             )
-
-
-def _check_queries(settings: SearchSettings | ChunkTestSettings) -> None:
-    """Raise SettingError where there are queries, and nothing that has ids of them."""
-    if settings.queries is not None and settings.searches is None:
-        raise SettingError("There are queries, and no searches.", "Give both.")
 
 
 def _check_pair(

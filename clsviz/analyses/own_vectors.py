@@ -25,11 +25,8 @@ SAVE: Final = "Save a list of numbers a row, as pandas does: frame.to_parquet(â€
 
 MOST_DIMENSIONS: Final = 16_384
 
-BLOCK_BYTES: Final = 2**22
-"""Of vectors that are read at a time."""
-
-MOST_PACKED: Final = 256
-"""Numbers of a vector, at most, that may be bits in packs of eight."""
+BLOCK_BYTES: Final = 2**22  # of vectors that are read at a time
+MOST_PACKED: Final = 256  # numbers of a vector, at most, that may be bits in packs of eight
 
 
 @dataclass(frozen=True, eq=False)

@@ -113,8 +113,7 @@ def draw(
     part = (state.configuration, state.split, state.column, state.segmentation)
     fingerprint = copies.digest(state.repository, state.commit, *part, *recipe[1:])[:32]
     caveats = caveats_of(state.doubts)
-    if state.segmentation == "sentences":
-        caveats += caveats_on(state.language, experiment)
+    caveats += caveats_on(state.language, experiment, state.segmentation)
     if state.split.startswith("partial-"):
         caveats.append("The Hub has converted only the first part of this split to Parquet.")
     if experiment.sample_size != "all" and len(table) < size:

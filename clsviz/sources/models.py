@@ -33,8 +33,7 @@ from clsviz.sources.pipeline import (
 )
 from clsviz.sources.pipeline import read as read_pipeline
 
-UNTRAINED: Final = "untrained:"
-"""Before a model's name: its architecture with random weights."""
+UNTRAINED: Final = "untrained:"  # before a model's name: its architecture with random weights
 
 MODELS: Final[dict[str, str]] = {
     "minilm": "MiniLM-L6",
@@ -58,12 +57,8 @@ OTHER_PAGES: Final = (
 )
 """What to do about a model without [CLS]."""
 
-UNTRAINED_RECIPE: Final = 1
-"""Raised when random weights are made in another way."""
-
-BUILT_IN: Final = "d57884def4b43ec8"
-"""Fingerprint of the built-in model, whose 90 MB need not be read for it."""
-
+UNTRAINED_RECIPE: Final = 1  # raised when random weights are made in another way
+BUILT_IN: Final = "d57884def4b43ec8"  # the built-in model’s fingerprint: its 90 MB need not be read
 TOKENIZER: Final = "tokenizer.json"
 VOCABULARIES: Final = ("vocab.txt", "vocab.json", "merges.txt", "bpe.codes", "*.model")
 """Read where there is no tokenizer.json; other programs download them beside it."""
@@ -74,12 +69,8 @@ INDEX: Final = "model.safetensors.index.json"
 SHARDS: Final = "model-*.safetensors"
 UNSAFE: Final = ("*.bin", "*.pt", "*.pth", "*.h5", "*.ckpt", "*.msgpack")
 
-UNREAD: Final = 0.03
-"""Share of unknown tokens, or of texts that have no others, from which on a caveat says it."""
-
-MOST_TEXTS, MOST_CHARACTERS = 500, 1000
-"""Of texts that show if a tokenizer knows them."""
-
+UNREAD: Final = 0.03  # share of unknown tokens, or texts, that a caveat tells
+MOST_TEXTS, MOST_CHARACTERS = 500, 1000  # of texts that show if a tokenizer knows them
 DECODER: Final = re.compile(r".*For(CausalLM|ConditionalGeneration)|GPT2LMHeadModel")
 T5: Final = re.compile(r".*T5EncoderModel")
 
@@ -364,7 +355,7 @@ def _unknown_shares(path: Path, texts: tuple[str, ...]) -> tuple[float, float]:
     tokenizer.no_padding()
     model = json.loads(path.read_bytes())["model"]
     unknown = model.get("unk_token")
-    number = tokenizer.token_to_id(unknown) if unknown else model.get("unk_id")
+    number: Any = tokenizer.token_to_id(unknown) if unknown else model.get("unk_id")
     rows = [row.ids for row in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
     counts = [(row.count(number), len(row)) for row in rows if row]
     if not counts:
