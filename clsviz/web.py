@@ -49,8 +49,8 @@ FIRST_STYLE: Final = """
   font-family: "Source Sans", sans-serif; background: #fff; color: #2f2d2b; pointer-events: none;
   animation: leave 0s 20s forwards; }
 #first-words * { line-height: 1.2; letter-spacing: -0.005em; margin: 0; }
-#first-words h2 { font-size: 1.45rem; font-weight: 500; padding-bottom: 0.1rem; }
-#first-words h3 { font-size: 1.2rem; font-weight: 600; }
+#first-words h2 { font-size: 1.15rem; font-weight: 500; padding-bottom: 0.1rem; }
+#first-words h3 { font-size: 1.6rem; font-weight: 600; }
 @media (prefers-color-scheme: dark) { #first-words { background: #171614; color: #edebe8; } }
 @media (max-width: 768px) { #first-words { inset: 3.75rem 0 0; padding: 0.75rem 1rem; } }
 @keyframes leave { to { visibility: hidden; } }

@@ -64,9 +64,11 @@ def link(tiny_model: Path, titled: Path) -> dict[str, str]:
 def has(page: AppTest, result: Result) -> bool:
     head = [page.header[0].value, page.subheader[0].value]
     captions = " ".join(caption.value for caption in page.caption)
-    texts = (result.numbers, *result.caveats)
-    is_whole = all(layout.escape(text) in captions for text in texts)
-    return head == [layout.escape(result.question), layout.escape(result.verdict)] and is_whole
+    assert all(layout.escape(text) in captions for text in result.caveats)
+    numbers = [fact.words for fact in result.loud_facts[: layout.N_NUMBERS]]
+    assert [number.value for number in page.metric] == numbers
+    assert [words([box]) for box in page.success] == [result.advice] * bool(result.advice)
+    return head == [layout.escape(result.question), layout.escape(result.verdict)]
 
 
 @pytest.mark.parametrize(
