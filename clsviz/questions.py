@@ -22,6 +22,11 @@ NORM: Final = tuple(name for name in OF_EXPERIMENT if name != "probe_size")
 MODELS: Final = (*OF_EXPERIMENT, "others", "search_corpus", "search_pooling")
 
 
+PRODUCT: Final = "clsviz measures what an encoder does with the length of a text."
+STUDY, USE = "I study encoders", "I search with embeddings"
+"""Groups of the menu, by the visitors whom they are for."""
+
+
 class Question(NamedTuple):
     """A row of the table.
 
@@ -30,7 +35,7 @@ class Question(NamedTuple):
     the command takes from a link.
     command, function: of the terminal and of `api`; "" without one.
     defaults: of settings whose defaults are others than those of `Experiment`.
-    next: the question that leads on. old_path: of the page, in links.
+    next: the question that leads on. old_path: of the page, in links. group: of the menu.
     """
 
     path: str
@@ -43,6 +48,7 @@ class Question(NamedTuple):
     defaults: Mapping[str, Any] = NO_DEFAULTS
     next: str = ""
     old_path: str = ""
+    group: str = STUDY
 
 
 # fmt: off
@@ -55,13 +61,13 @@ QUESTIONS: Final = (
     Question("search", "Does length bend my search?",
              "Are texts of some lengths found more often than they are right?", "search", SEARCH,
              "search-test", "search_test", {**SEARCHED, "sample_size": "all"},
-             "How long may a text be?"),
+             "How long may a text be?", group=USE),
     Question("chunks", "How long may a chunk be?",
              "Up to which length does a chunk keep its sentences findable?", "content_cut", SEARCH,
              "chunk-test", "chunk_test", {**SEARCHED, "sample_size": DEFAULT_CHUNKED},
-             "Is another model better?", "pieces"),
+             "Is another model better?", "pieces", USE),
     Question("compare", "Compare models", "Which model does what?", "compare_arrows",
-             (*MODELS, "chunks"), "compare", "compare", next="And your sentence?"),
+             (*MODELS, "chunks"), "compare", "compare", next="And your sentence?", group=USE),
     Question("sentence", "Try a sentence", "What does the model make of your sentence?", "edit",
              OF_EXPERIMENT, next="How does it do that?"),
     Question("model", "Inside the model", "What happens to [CLS] on its way?", "schema",
