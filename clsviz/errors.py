@@ -29,6 +29,10 @@ class ModelError(ClsvizError):
     """A model cannot be found, loaded or run."""
 
 
+class NoCls(ModelError):
+    """A model has no [CLS] vector; its own pipeline may still give vectors."""
+
+
 class HubError(ClsvizError):
     """The Hub does not answer: the name may well be right."""
 

@@ -22,10 +22,8 @@ UPLOAD: Final = "/_stcore/upload_file/"
 CLOSED: Final = ("/_stcore/metrics", "/_stcore/agent")
 """Paths of Streamlit: of a session, of an upload, and those that are not for visitors."""
 
-UPLOADS_OF_SESSION: Final = 10
-"""Uploads of the largest size that a session may send; all together have `uploads_bytes`."""
-
-FORM_BYTES: Final = 2**14  # the form around an upload, at most
+UPLOADS_OF_SESSION: Final = 10  # of the largest size; all sessions together have `uploads_bytes`
+FORM_BYTES: Final = 2**14  # of the form around an upload, at most
 FULL: Final = "The server is full. Try again in some minutes."
 
 PLAIN: Final = (b"\x38\x01", b"\x88\x01\x01")
@@ -51,13 +49,12 @@ POLICY: Final = (
 )
 """Components come as blobs, Plotly's WebGL makes functions of text, and React styles elements."""
 
-_sessions: Counter[str] = Counter()  # open sessions by address
+Refusal = tuple[int, str]  # a status and a sentence
 
+_sessions: Counter[str] = Counter()  # that are open, by address
+# Requests by address and minute, and bytes of uploads by session.
 _requests: cachetools.TTLCache[tuple[str, int], int] = cachetools.TTLCache(100_000, ttl=120)
-"""Requests by address and minute."""
-
 _uploads: cachetools.TTLCache[str, int] = cachetools.TTLCache(10_000, ttl=24 * 3600)
-"""Bytes that came in uploads, by session."""
 
 
 def is_full() -> bool:

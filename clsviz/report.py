@@ -1,6 +1,7 @@
-"""All answers on a model and a corpus, as one page that needs no network."""
+"""All answers on a model and a corpus: one page that needs no network, or a card in Markdown."""
 
 import html
+import re
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import replace
@@ -73,6 +74,23 @@ def page(title: str, answers: Mapping[str, Result | ClsvizError], about: Mapping
             "</main>\n</html>\n",
         ]
     )
+
+
+def card(title: str, answers: Mapping[str, Result | ClsvizError], command: str) -> str:
+    """The verdicts in Markdown, for the page of a model; one that failed is named."""
+    results = [one for one in answers.values() if isinstance(one, Result)]
+    failed = [question for question, one in answers.items() if isinstance(one, ClsvizError)]
+    rows = [(result.question, result.verdict, result.numbers) for result in results]
+    lines = [f"## Length in the vectors: {_cell_of(title)}", "", "| question | answer | numbers |"]
+    lines += ["|---|---|---|", *(f"| {' | '.join(map(_cell_of, row))} |" for row in rows), ""]
+    lines += [f"Not answered: {_cell_of(question)}" for question in failed]
+    lines.append(f"By clsviz {provenance.VERSION}; numbers are of these texts, with 95% intervals:")
+    return "\n".join([*lines, "", f"    {command or 'clsviz.report(…)'}", ""])
+
+
+def _cell_of(text: str) -> str:
+    """A text in a cell of a table in Markdown, as it is."""
+    return re.sub(r"([\\`*_\[\]|~#])", r"\\\1", html.escape(" ".join(text.split()), quote=False))
 
 
 def _section(name: str, question: str, answer: Result | ClsvizError) -> str:

@@ -192,9 +192,7 @@ def _density(lengths: NDArray[np.int32], norms: NDArray[np.float32], ys: list[fl
         "hovertemplate": "length %{x:.0f}, norm %{y:.4~g}: %{text}<extra></extra>",
         "hoverongaps": False,
         "showscale": False,
-        "colorscale": [
-            [n / (len(style.SEQUENCE) - 1), colour] for n, colour in enumerate(style.SEQUENCE)
-        ],
+        "colorscale": style.SCALE,
     }
 
 

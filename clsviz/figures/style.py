@@ -26,6 +26,9 @@ SEQUENCE: Final = (
 )
 """Few to many."""
 
+SCALE: Final = [[n / (len(SEQUENCE) - 1), colour] for n, colour in enumerate(SEQUENCE)]
+"""The same for cells of a picture."""
+
 COLOURS: Final = (LINE, POINTS, SUMMARY, OWN, OTHER)
 """Colours side by side; the first is that of the result's own subject."""
 

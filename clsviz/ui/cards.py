@@ -8,6 +8,7 @@ import streamlit as st
 
 from clsviz.numbers import counted, seconds
 from clsviz.results import provenance
+from clsviz.results.norms import lengths_of
 from clsviz.results.result import Result
 from clsviz.settings import Experiment
 from clsviz.sources import corpora
@@ -72,6 +73,8 @@ def show_picked(result: Result, rows: list[int]) -> None:
     rows = [row for row in rows if row < len(result.table)]
     if rows:
         table = result.table.iloc[rows[:MOST_ROWS]][["sentence", "length", "norm"]]
+        if len(rows) > 1:
+            st.markdown(layout.escape(lengths_of(result.table, rows)))
         st.dataframe(table, hide_index=True, alt="The sentences that were picked")
         if len(rows) > MOST_ROWS:
             st.caption(f"The first {MOST_ROWS:,} of {len(rows):,} that were picked.")

@@ -45,6 +45,8 @@ LISTS: Final[dict[str, tuple[str, list[str]]]] = {
 MORE: Final = [name for name, row in WIDGETS.items() if row.is_more]
 """Widgets of the box with more settings."""
 
+OWN_CHUNKS: Final = "own_chunks"
+
 PAIR: Final = ("sample_size", "length_cutoff")  # widgets next to each other
 
 PARTS: Final = {
@@ -108,6 +110,16 @@ def models() -> list[str]:
         for name in names:
             _check_access(name, view.corpus)
     return list(dict.fromkeys(names))
+
+
+def own_chunks() -> str:
+    """The file of the visitor's chunks, or ""; the page stops where it may not be read."""
+    view: Experiment = st.session_state.experiment
+    name = _text(OWN_CHUNKS)
+    with layout.showing_errors(stops=True):
+        if name:
+            _check_access(view.model, name)
+    return name
 
 
 def to_query() -> dict[str, Any]:
@@ -214,7 +226,7 @@ def _draw(names: Sequence[str], heeded: Sequence[str]) -> None:
                 pair = dict(zip(PAIR, st.columns(2), strict=True))
             with pair.get(name) or nullcontext():
                 _draw_one(name)
-            if name in heeded and name in PARTS:
+            if name in heeded and name in (*PARTS, OWN_CHUNKS):
                 _own_file(name)
 
 
@@ -267,9 +279,10 @@ def _own_file(setting: str) -> None:
 
 
 def _own_files() -> dict[str, str]:
-    """The names of the visitor's files that are corpora, by the server's names for them."""
+    """The names of the visitor's files, by the server's names for them."""
     files = {}
-    for upload in (str(st.session_state.get(setting) or "") for setting in PARTS):
+    names = (*PARTS, OWN_CHUNKS)
+    for upload in (str(st.session_state.get(setting) or "") for setting in names):
         if upload.startswith(uploads.PREFIX):
             with suppress(ClsvizError):
                 files[upload] = uploads.find(server().root, upload).name
@@ -289,10 +302,12 @@ def _take_file(setting: str) -> None:
         state.refused = [str(error)]
         state.pop("linked", None)
         return
-    follower = next(other for other in PARTS if other != setting)
-    follows = not _is_set(follower) or state[follower] == state.get(setting)
-    for one in [setting, *[follower] * follows]:
-        state.update({one: name, **dict.fromkeys(PARTS[one], "")})
+    settings = [setting]
+    for follower in PARTS if setting in PARTS else ():
+        if not _is_set(follower) or state[follower] == state.get(setting):
+            settings.append(follower)
+    for one in settings:
+        state.update({one: name, **dict.fromkeys(PARTS.get(one, ()), "")})
     state[f"own_{setting}"] = False
 
 

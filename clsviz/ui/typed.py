@@ -4,12 +4,13 @@ from typing import Any, Final
 
 import streamlit as st
 
-from clsviz.analyses.select import kind_of, lengths, norms_of
+from clsviz.analyses.select import kind_of, lengths, norms_of, resolve
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import quote
 from clsviz.jobs.measure import measure_texts
 from clsviz.measurements import FORMS, Arrays, Kind
 from clsviz.numbers import counted, percent
+from clsviz.results.anatomy import MOST_TOKENS
 from clsviz.results.result import Result
 from clsviz.settings import Experiment
 from clsviz.sources.models import Weights
@@ -20,8 +21,6 @@ from clsviz.ui.server import server
 PARAMETER: Final = "text"  # in a link: the sentences, where the visitor chose to include them
 MOST: Final = 20
 LONGEST: Final = 2000
-
-MOST_TOKENS: Final = 64
 
 
 def recall() -> None:
@@ -51,7 +50,7 @@ def show(weights: Weights, experiment: Experiment) -> list[dict[str, Any]]:
         persist_state="session",
         placeholder="Type a sentence to see its norm.",
     )
-    sentences = texts()
+    sentences, experiment = texts(), resolve(experiment, weights)
     arrays = measure("typed", weights, experiment, sentences) if sentences else None
     if arrays is None:
         return []

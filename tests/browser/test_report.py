@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 import clsviz
 from clsviz import cli
@@ -13,9 +13,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 EVIL = "</script><script>document.title = 'evil'</script><b>bold</b>"
 
 
-def test_a_report_opens_without_a_network(
-    browser: Browser, tiny_model: Path, sentences: list[str], tmp_path: Path
-) -> None:
+def test_a_report_opens_without_a_network(browser, tiny_model, sentences, tmp_path) -> None:
     corpus, path = tmp_path / "evil.txt", tmp_path / "report.html"
     corpus.write_text(
         "\n".join([*(f"{text} {EVIL}" for text in sentences[:9]), *sentences]), "utf-8"

@@ -51,9 +51,7 @@ def test_the_curve_is_bold_where_it_is_the_answer(result_of: Draw) -> None:
 @pytest.mark.parametrize(
     ("is_used", "types"), [(True, ["scattergl", "bar", "bar"]), (False, ["scattergl"])]
 )
-def test_a_result_without_an_answer_has_points_alone(
-    result_of: Draw, is_used: bool, types: list[str]
-) -> None:
+def test_a_result_without_an_answer_has_points_alone(result_of, is_used, types) -> None:
     table = result_of().table.assign(is_used=is_used)
     figure = scatter.norms(result_of(table=table, facts=(), picture={}, details={}))
     assert [one.type for one in figure.data] == types
@@ -122,12 +120,9 @@ def test_labels_of_stars_do_not_overlap(result_of: Draw) -> None:
 
 
 @pytest.mark.parametrize(
-    ("about", "chosen"),
-    [({}, 2), ({"layer": 1}, 1), ({"layer": None, "pooling": "mean"}, 3)],
+    ("about", "chosen"), [({}, 2), ({"layer": 1}, 1), ({"layer": None, "pooling": "mean"}, 3)]
 )
-def test_the_strip_marks_the_layer_of_the_result(
-    result_of: Draw, about: dict[str, Any], chosen: int
-) -> None:
+def test_the_strip_marks_the_layer_of_the_result(result_of, about, chosen) -> None:
     (bars,) = scatter.strip(result_of(about=about)).data
     assert list(bars.y) == [0, 0.1, 0.2, 0.3]
     constant = "layer 1: R² 10%, of nearly constant norms"

@@ -243,11 +243,17 @@ def test_typed_sentences_come_by_a_link_are_measured_once_and_stored_nowhere(
     assert not any(b"sings</b>" in file.read_bytes() for file in tmp_path.rglob("*.*"))
 
 
-def test_random_weights_come_by_a_click(visit: Visit, answer: Answer) -> None:
-    page = redraw(visit(LENGTH), is_answered)
-    page.button(key="measure-random").click().run()
+def test_random_weights_and_recall_come_by_a_click(
+    visit: Visit, answer: Answer, titled: Path
+) -> None:
+    page = redraw(visit(LENGTH, search_corpus=str(titled)), is_answered)
+    page.button(key="measure-recall").click().run()
+    redraw(page, lambda page: "recall among ten" in words(page.caption))
+    options: dict[str, Any] = {"recall": True, "search_corpus": str(titled)}
+    assert has(page, answer(LENGTH, **options))
+    page.button(key="measure-random_weights").click().run()
     redraw(page, lambda page: "random weights" in words(page.caption))
-    assert has(page, answer(LENGTH, random_weights=True))
+    assert has(page, answer(LENGTH, **options, random_weights=True))
 
 
 def test_a_search_measures_texts_once(visit: Visit, runner: Runner, link: dict[str, str]) -> None:
@@ -292,6 +298,8 @@ def test_a_sentence_has_tokens_a_place_neighbours_and_a_cosine(
     page.text_input(key="second").set_value("the small cat sings").run()
     redraw(page, lambda page: "cosine is" in words(page.markdown))
     assert "**1.000**, above the cosine of the first and " in words(page.markdown)
+    redraw(page, lambda page: len(page.dataframe) == 2)
+    assert list(page.dataframe[1].value["Word"]) == ["the", "small", "cat", "sings"]
     assert not any(b"small cat sings" in path.read_bytes() for path in tmp_path.rglob("*.*"))
     assert not page.exception
 
@@ -300,6 +308,11 @@ def test_a_model_is_taken_apart(visit: Visit, runner: Runner) -> None:
     page = redraw(visit(MODEL, **SMALL, layer="1"), is_answered)
     assert page.subheader[0].value.startswith("2 layers, ")
     assert len(page.code[0].value.split(",")) == 16
+    cls = page.code[0].value
+    page.segmented_control(key="view").set_value("Every token").run()
+    [token] = [box for box in page.selectbox if box.label == "Token"]
+    token.select_index(1).run()
+    assert page.code[0].value != cls
     assert list(page.dataframe[1].value["Token"]) == ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
     assert not any([page.exception, page.error])
 

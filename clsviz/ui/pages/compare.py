@@ -16,7 +16,7 @@ ROW_HEIGHT, AXIS_HEIGHT = 90, 90
 
 READING: Final = (
     "A line is a 95% interval. Right text among ten: how often a search finds it. A probe predicts "
-    "lengths from the last layer’s [CLS] vector: the less it misses them by, the more of the "
+    "lengths from the vector: the less it misses them by, the more of the "
     "length can be read there. R²: what a line in length accounts for of the differences between "
     "norms, the vectors’ sizes."
 )

@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from clsviz import api
-from clsviz.analyses.typed import EXAMPLE, Nearest, cosine, vector_of
+from clsviz.analyses.typed import EXAMPLE, Nearest, cosine, dissect, shared_words, vector_of
 from clsviz.analyses.typed import nearest as find_nearest
 from clsviz.measurements import Vectors
 from clsviz.numbers import counted, percent
@@ -17,6 +17,8 @@ from clsviz.ui import cards, chart, layout, share, typed, work
 from clsviz.ui.server import server
 
 HEIGHT = 400
+
+WORDS = "The words that both sentences have, with the cosine of their vectors"
 
 experiment: Experiment = st.session_state.experiment
 weights = work.weights(experiment, HEIGHT)
@@ -97,3 +99,17 @@ with st.container(border=True):
                 lower = percent(float((nearest.cosines < similarity).mean())) if nearest else ""
                 rank = f", above the cosine of the first and {lower} of the corpus" * bool(lower)
                 st.markdown(f"Their cosine is **{similarity:.3f}**{rank}.")
+        read = weights, experiment.precision, second, server().workspace
+        key = "words", repr(experiment), second
+        parts = work.follow(
+            work.ask(key, lambda job: dissect(*read, job, has_attention=False), name="words")
+        )
+        layer = traced.anatomy.n_layers if experiment.layer is None else experiment.layer
+        words = shared_words(traced.anatomy, parts, layer) if parts else None
+        if words is not None and len(words):
+            st.caption(
+                "Words in both, by the cosine of their two vectors, each the mean over its tokens:"
+                " of the embedding output, and after the layer, which knows the other words."
+            )
+            titles = ["Word", "Before attention", f"After layer {layer}"]
+            st.dataframe(words.round(2).set_axis(titles, axis=1), hide_index=True, alt=WORDS)
