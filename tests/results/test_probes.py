@@ -210,7 +210,7 @@ def test_recall_is_that_of_the_vectors_after_each_layer(
     result = api.probe(**view, recall=True, search_corpus=str(titled), store=tmp_path)
     encoder, table = Encoder(str(tiny_model)), pd.read_csv(titled)
     for name, layer in [("cls", 1), ("cls", 2), ("mean", None), ("pooler", None)]:
-        pair = [encoder.vectors(list(table[column]), name, layer) for column in ("title", "text")]
+        pair = [encoder.encode(list(table[column]), name, layer) for column in ("title", "text")]
         cosines = normalize(pair[0].astype(float)) @ normalize(pair[1].astype(float)).T
         ranks = (cosines > np.diag(cosines)[:, None] + 1e-9).sum(axis=1)
         rows = result.table[result.table["vector"] == name].set_index("layer")
