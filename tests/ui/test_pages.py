@@ -295,7 +295,7 @@ def test_a_sentence_has_tokens_a_place_neighbours_and_a_cosine(
     cosines = page.dataframe[0].value["cosine"]
     assert len(cosines) == 10
     assert cosines.is_monotonic_decreasing
-    page.text_input(key="second").set_value("the small cat sings").run()
+    page.text_area(key="text").set_value("the small cat sings\n" * 2).run()
     redraw(page, lambda page: "cosine is" in words(page.markdown))
     assert "**1.000**, above the cosine of the first and " in words(page.markdown)
     redraw(page, lambda page: len(page.dataframe) == 2)

@@ -59,7 +59,6 @@ result = work.answered(api.compare, settings, height)
 (numbers,) = result.answered
 inputs = numbers.inputs
 
-cards.show_reading(result.corpus, experiment)
 layout.head(result)
 if is_example:
     st.caption("An example: choose models to compare with in the sidebar.")
@@ -69,6 +68,7 @@ revisions = [one.weights.revision for one in inputs.prepared]
 pinned = [share.pin(*pair) for pair in zip(names, revisions, strict=False)]
 known = inputs.searches
 revision_of_search = known.texts.reading.revision if isinstance(known, Searches) else ""
+cards.show_reading(result.corpus, experiment)
 share.show(
     result,
     {**share.revisions_of(result), "search_corpus": revision_of_search},

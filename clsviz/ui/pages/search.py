@@ -114,9 +114,6 @@ if job.error and (view.column or titles):
     st.button("Take the likeliest columns", on_click=choose_columns)
 result = work.require(job, HEIGHT)
 searches = result.answered.searches
-if cards.is_new_file(view.corpus):
-    show_reading(searches, view.corpus)
-
 layout.head(result)
 chart.show(
     work.picture(result),
@@ -125,6 +122,8 @@ chart.show(
     height=HEIGHT,
 )
 st.caption(f"{TASKS.get(searches.task, '')} {READING}")
+if cards.is_new_file(view.corpus):
+    show_reading(searches, view.corpus)
 share.show(result, share.revisions_of(result, "search_corpus"))
 layout.caveats(result)
 with st.expander(layout.escape(fix_title(result)), key="fixes", on_change="rerun") as box:

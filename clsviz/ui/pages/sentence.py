@@ -84,13 +84,10 @@ with st.container(border=True):
 
 with st.container(border=True):
     st.markdown(f"**Two sentences**, by the cosine of {layout.escape(vector)}")
-    second = st.text_input(
-        "A second sentence, to compare with",
-        key="second",
-        max_chars=typed.LONGEST,
-        persist_state="session",
-    )
-    if second and second.strip():
+    second = next(iter(typed.texts()[1:]), "")
+    if not second:
+        st.caption("Type a second sentence at the top, on a line of its own.")
+    else:
         arrays = typed.measure("second", weights, experiment, [second], "vectors")
         if arrays is not None:
             with layout.showing_errors():

@@ -51,7 +51,6 @@ result = work.answered(api.probe, question, HEIGHT)
 has_random, has_recall = bool(result.details["random_weights"]), "recall_at_10" in result.table
 n_vectors = result.n_drawn
 
-cards.show_reading(result.corpus, experiment)
 layout.head(result)
 rows = zip(result.table["layer"], result.table["vector"], strict=True)
 names = [str(layer) if vector == "cls" else vector for layer, vector in rows]
@@ -59,6 +58,7 @@ fingerprints = "-".join(result.about[f"{name}_fingerprint"] for name in ("model"
 height = HEIGHT_WITH_RECALL if has_recall else HEIGHT
 chart.draw(result, height, table=fingerprints, on_pick=partial(sidebar.take_layer, names))
 st.caption(READING + f" {SEARCHED}" * has_recall)
+cards.show_reading(result.corpus, experiment)
 share.show(result, share.revisions_of(result))
 layout.caveats(result)
 for title, text in findings(result):
