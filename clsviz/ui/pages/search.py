@@ -16,6 +16,7 @@ from clsviz.results.search import (
     match_title,
     misled,
     misled_title,
+    snippet,
 )
 from clsviz.sources.searches import Searches
 from clsviz.ui import cards, chart, layout, share, sidebar, work
@@ -130,9 +131,7 @@ with st.expander(layout.escape(fix_title(result)), key="fixes", on_change="rerun
     if box.open:
         st.dataframe(fix_table(result), hide_index=True, alt="Recall and exposure with every fix")
         if correction := result.details["correction"]:
-            coefficients = correction["coefficients"].items()
-            numbers = ", ".join(f"{name} = {x:.4g}" for name, x in coefficients)
-            st.code(f"{correction['formula']}\n{numbers}".strip(), language=None, wrap_lines=True)
+            st.code(snippet(correction), language="python", wrap_lines=True)
 with st.expander(
     layout.escape(lengthened_title(result)), key="lengthened", on_change="rerun"
 ) as box:
