@@ -38,7 +38,7 @@ def main() -> None:
         st.stop()
     typed.recall()
     st.session_state.experiment = sidebar.show(page.url_path)
-    path = page.url_path or FIRST_PAGE
+    path = st.session_state.page = page.url_path or FIRST_PAGE
     if path == FIRST_PAGE:
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="doors"):
             st.caption(PRODUCT, width="content")

@@ -93,7 +93,7 @@ def test_a_page_waits_then_has_the_answer_of_python(
 ) -> None:
     runner.gate.clear()
     page = visit(path, **link, **{name: str(value) for name, value in settings.items()})
-    redraw(page, lambda page: reason in words(page.info))
+    redraw(page, lambda page: reason in page.get("progress")[0].proto.text.replace("\\", ""))
     assert not page.header
     runner.gate.set()
     redraw(page, is_answered)

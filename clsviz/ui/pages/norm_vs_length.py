@@ -30,7 +30,7 @@ with own:
 with picture:
     marked = replace(result, picture={**result.picture, "typed": sentences})
     is_private = bool(sentences) or corpora.is_file(experiment.corpus)
-    picked = chart.draw(
+    picked = work.draw(
         marked if sentences else result, HEIGHT, is_private=is_private, table=measured.key
     )
     cards.show_picked(result, picked)

@@ -13,7 +13,7 @@ from clsviz.results.result import POOLINGS
 from clsviz.results.typed import result as typed_result
 from clsviz.settings import Experiment
 from clsviz.sources import corpora
-from clsviz.ui import cards, chart, layout, share, typed, work
+from clsviz.ui import cards, layout, share, typed, work
 from clsviz.ui.server import server
 
 HEIGHT = 400
@@ -45,10 +45,10 @@ is_private = text != EXAMPLE or corpora.is_file(experiment.corpus)
 places = st.columns(2)
 with places[0]:
     st.markdown("**Where it lies**")
-    chart.draw(stars, HEIGHT, key="typed-scatter", is_private=is_private)
+    work.draw(stars, HEIGHT, key="typed-scatter", is_private=is_private)
 with places[1]:
     st.markdown("**Norm word by word**")
-    chart.draw(result, HEIGHT, is_private=is_private)
+    work.draw(result, HEIGHT, is_private=is_private)
 st.caption(
     "A blue point is a sentence of the corpus. The norm is the vector’s size. Word by word, each"
     " point is the sentence up to there."
