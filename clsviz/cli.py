@@ -26,12 +26,19 @@ from clsviz.errors import ClsvizError, SettingError, printable, quote
 from clsviz.files import replacing
 from clsviz.numbers import number
 from clsviz.progress import silent
+from clsviz.results.provenance import VERSION
 from clsviz.results.result import PICTURES, WRITERS, Result, check_ending
 from clsviz.settings import OF_EXPERIMENT, SETTINGS, STANDS_FOR, Experiment, Setting, settings_of
 
 CHECKOUT, INSTALLED = Path(__file__).parents[1], Path(__file__).with_name("dashboard")
 
 APP: Final = (INSTALLED if INSTALLED.exists() else CHECKOUT) / "app.py"
+
+EXAMPLES: Final = """examples:
+  clsviz search-test --corpus articles.csv --titles headline    does length bend my search?
+  clsviz chunk-test --corpus book.txt                           how long may a chunk be?
+  clsviz measure --model owner/name --plot norms.svg            does the norm follow length?
+"""
 
 COMMANDS: Final[dict[str, Callable[..., Result | str]]] = {
     name: getattr(api, question.function) for name, question in questions.COMMANDS.items()
@@ -248,7 +255,13 @@ def _endings(name: str) -> tuple[str, ...]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="clsviz", description="Does an encoder write length into its vectors?")
+    parser = _Parser(
+        prog="clsviz",
+        description="Does an encoder write length into its vectors?",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"clsviz {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     app = commands.add_parser("app", help="open the dashboard")
     app.add_argument("arguments", nargs="*", help="for streamlit run, after --")

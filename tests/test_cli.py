@@ -173,6 +173,7 @@ def test_a_reader_that_ends_early_is_no_error(tmp_path: Path) -> None:
         ("measure --store {store} >/dev/full", 2, "clsviz: The answer cannot be printed"),
         ("measure --layer many 2>&-", 2, ""),
         ("--help >&-", 0, ""),
+        ("--version >&-", 0, ""),
         ("--help >/dev/full", 0, ""),
     ],
 )

@@ -323,6 +323,19 @@ def fix_title(result: Result) -> str:
     return f"Of {n} fix{'es' * (n != 1)} tried, {advised}"
 
 
+def snippet(correction: Mapping[str, Any]) -> str:
+    """An advised fix in Python, to copy."""
+    numbers = [f"{name} = {number:.6g}" for name, number in correction["coefficients"].items()]
+    target = "scores" if "score" in correction["formula"] else "vectors"
+    if numbers:
+        fitted = "# Fitted to these texts and this model: for others, run clsviz search-test again."
+        meant = (
+            "# n: the tokens of each text that the model reads. scores: of a query with each text."
+        )
+        numbers = [fitted, meant, *numbers]
+    return "\n".join(["import numpy as np", *numbers, f"{target} = {correction['formula']}"])
+
+
 def fix_table(result: Result) -> "pd.DataFrame":
     """A row for each way to search: as it is, by words, and with every fix."""
     import pandas as pd

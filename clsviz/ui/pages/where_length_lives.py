@@ -10,7 +10,7 @@ from clsviz.analyses.probes import SEEDS
 from clsviz.numbers import counted
 from clsviz.results.probes import findings
 from clsviz.settings import Experiment, heeded
-from clsviz.ui import cards, chart, layout, share, sidebar, work
+from clsviz.ui import cards, layout, share, sidebar, work
 
 HEIGHT, HEIGHT_WITH_RECALL = 440, 640
 
@@ -51,14 +51,14 @@ result = work.answered(api.probe, question, HEIGHT)
 has_random, has_recall = bool(result.details["random_weights"]), "recall_at_10" in result.table
 n_vectors = result.n_drawn
 
-cards.show_reading(result.corpus, experiment)
 layout.head(result)
 rows = zip(result.table["layer"], result.table["vector"], strict=True)
 names = [str(layer) if vector == "cls" else vector for layer, vector in rows]
 fingerprints = "-".join(result.about[f"{name}_fingerprint"] for name in ("model", "corpus"))
 height = HEIGHT_WITH_RECALL if has_recall else HEIGHT
-chart.draw(result, height, table=fingerprints, on_pick=partial(sidebar.take_layer, names))
+work.draw(result, height, table=fingerprints, on_pick=partial(sidebar.take_layer, names))
 st.caption(READING + f" {SEARCHED}" * has_recall)
+cards.show_reading(result.corpus, experiment)
 share.show(result, share.revisions_of(result))
 layout.caveats(result)
 for title, text in findings(result):
