@@ -31,8 +31,8 @@ ROLES: Final = {
 WAY: Final = "The norm is the vector’s size; M is a million weights, k a thousand."
 
 TOKENS: Final = (
-    "The stronger the colour, the larger the norm. Bars: how much of the attention of \\[CLS\\] goes "
-    "to each token, a mean over heads: so the sentence gets in. “Layer” in the sidebar chooses one."
+    "The stronger the colour, the larger the norm. Bars: how much of the attention of \\[CLS\\] "
+    "goes to each token, a mean over heads: so the sentence gets in. “Layer” chooses another."
 )
 
 experiment: Experiment = st.session_state.experiment
