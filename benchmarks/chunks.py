@@ -48,10 +48,10 @@ def main(n: int) -> None:
         for seed in range(n):
             sentences = np.random.RandomState(seed).normal(size=(N_SENTENCES, WIDTH))
             indices = []
-            for owners, positions in zip(cut.owners, cut.positions, strict=True):
-                vectors = np.zeros((owners.max() + 1, WIDTH), np.float32)
-                in_chunk = weights * (1 - falling * positions)
-                np.add.at(vectors, owners, sentences * in_chunk[:, None])
+            for one in cut.cut:
+                vectors = np.zeros((len(one.sample), WIDTH), np.float32)
+                in_chunk = weights * (1 - falling * one.positions)
+                np.add.at(vectors, one.owners, sentences * in_chunk[:, None])
                 n_tokens = np.full(len(vectors), 9, np.int32)
                 indices.append(Index(vectors, n_tokens, np.zeros(len(vectors), np.bool_)))
             one = contain(cut, indices)

@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from clsviz import limits
-from clsviz.errors import ClsvizError
-from clsviz.jobs.measure import Workspace, measure
-from clsviz.measurements import Vectors
+from clsviz.analyses.select import prompts_of, resolve
+from clsviz.errors import ClsvizError, SettingError
+from clsviz.jobs.measure import Workspace, last_vectors, measure
+from clsviz.measurements import Last, Vectors
 from clsviz.progress import Progress
 from clsviz.settings import Experiment
 from clsviz.sources import corpora, searches
@@ -78,8 +79,13 @@ def by_layer(
     """The recall of every vector of a model; None where it is not to be measured, and not stored.
 
     names: of vectors, as in `ProbeScores`. Raises ClsvizError where it is to be measured and
-    nothing can search.
+    nothing can search, or the model has no [CLS].
     """
+    if weights.no_cls:
+        if not settings.is_measured:
+            return None
+        reason = f"{weights.label} has no [CLS], whose recall is by layer."
+        raise SettingError(reason, "Leave recall out, and ask search-test of its vector.")
     size = int(min(experiment.probe_size, limits.number("sample_size")))
     seed, precision = experiment.seed, experiment.precision
     search = Experiment(
@@ -89,13 +95,15 @@ def by_layer(
         return None
     try:
         with progress.at("fetch"):
-            choice = {"titles": settings.titles, "progress": progress}
+            choice: dict[str, Any] = {"titles": settings.titles, "progress": progress}
             made = searches.find(search, workspace.root, **choice)
     except ClsvizError:
         if settings.is_measured:
             raise
         return None
-    key = "recall", VERSION, made.fingerprint, weights.fingerprint, precision, seed
+    emitting = resolve(replace(search, pooling="pipeline"), weights)
+    both = made.fingerprint, weights.key("pipeline")
+    key = "recall", VERSION, *both, precision, seed, *prompts_of(emitting)
     known = workspace.results.find(key, Recalls)
     if known is not None:
         return LayerSearch(settings, made, key, known)
@@ -104,25 +112,44 @@ def by_layer(
     n_texts, n_queries = map(len, made.samples)
     search, n = replace(search, probe_size=max(n_texts, n_queries)), n_texts + n_queries
     parts = progress.part(0, n, "texts"), progress.part(n_texts, n, "texts")
+    prepared = [Prepared(weights, sample) for sample in made.samples]
     texts, queries = (
-        measure(Prepared(weights, sample), search, "vectors", workspace, part)
-        for sample, part in zip(made.samples, parts, strict=True)
+        measure(one, search, "vectors", workspace, part)
+        for one, part in zip(prepared, parts, strict=True)
     )
+    emitted: tuple[Last, ...] = ()
+    if "pipeline" in names:
+        last = (emitting, workspace)
+        emitted = (
+            last_vectors(prepared[1], *last, parts[1], "query")[0],
+            last_vectors(prepared[0], *last, parts[0])[0],
+        )
     with progress.at("analysis"):
         assert isinstance(texts.norms, Vectors)
         assert isinstance(queries.norms, Vectors)
-        recalls = compute(made, names, queries.norms, texts.norms, seed)
+        recalls = compute(made, names, queries.norms, texts.norms, seed, emitted)
         recalls = workspace.results.put(key, recalls)
     return LayerSearch(settings, made, key, recalls, texts.seconds + queries.seconds)
 
 
 def compute(
-    made: Searches, names: Sequence[str], queries: Vectors, texts: Vectors, seed: int
+    made: Searches,
+    names: Sequence[str],
+    queries: Vectors,
+    texts: Vectors,
+    seed: int,
+    emitted: Sequence[Last] = (),
 ) -> Recalls:
-    """Recall of every vector, and of the best layer against the last."""
+    """Recall of every vector, and of the best layer against the last.
+
+    emitted: vectors of queries and of texts by the model's own pipeline, where it has one.
+    """
     qrels, last = Qrels.of(made.relevant, len(texts)), texts.n_layers
-    views = [("cls", int(name)) if name.isdecimal() else (name, None) for name in names]
-    of_searches = [shared_recalls(queries.of(*view), texts.of(*view), qrels) for view in views]
+    of_searches = []
+    for name in names:
+        view: tuple[Any, int | None] = ("cls", int(name)) if name.isdecimal() else (name, None)
+        asking, indexed = emitted if name == "pipeline" else (queries, texts)
+        of_searches.append(shared_recalls(asking.of(*view), indexed.of(*view), qrels))
     best = int(np.argmax([recalls.mean() for recalls in of_searches[:last]]))
     differences = of_searches[best] - of_searches[last]
     low, high = of_mean(differences, seed, -1.0, n_tested=last)

@@ -57,7 +57,8 @@ class Anatomy:
     @property
     def states(self) -> NDArray[np.float32]:
         """[CLS] after every layer, float32 (n_layers + 1, width)."""
-        return self.vectors[0]
+        states: NDArray[np.float32] = self.vectors[0]
+        return states
 
 
 def dissect(encoder: "Encoder", text: str, has_attention: bool = True) -> Anatomy:
@@ -105,14 +106,14 @@ def _attention(encoder: "Encoder", ids: list[int]) -> NDArray[np.float32]:
     """The attention of [CLS] in every layer, or none, by a model of its own, which tells it."""
     import torch
 
-    from clsviz.encoder import load, pipeline
+    from clsviz.encoder import load
 
     none = np.empty(0, np.float32)
     if not ids:
         return none
     weights, types = encoder.weights, encoder.tokenizer.frame.token_types(len(ids))
     inputs = {"input_ids": ids, **({"token_type_ids": types} if any(types) else {})}
-    _, model = load.load(weights, pipeline.read(weights.folder))
+    _, model = load.load(weights)
     try:
         model.set_attn_implementation("eager")
         with torch.inference_mode():

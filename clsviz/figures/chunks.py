@@ -19,12 +19,14 @@ def chunks(result: Result) -> Figure:
     """The figure of a result of `results.chunks`.
 
     It draws the table, and of the picture advised, tokens or None; own, the way asked about;
-    judged, for each size recall, what cutting adds and its interval; and uncut, recall of texts
-    that are not cut.
+    judged, for each size recall, what cutting adds and its interval; uncut, recall of texts that
+    are not cut; and yours, the user's chunks, or None.
     """
     table, advised, n_equal = result.table, result.picture["advised"], result.details["n_equal"]
     table = table.assign(x=np.log10(table["tokens"].clip(lower=1)))
-    xs, ys = style.ends(table["x"].to_numpy(), room=0.05), [0.0, 1.05]
+    yours = result.picture["yours"]
+    own_x = [math.log10(yours["tokens"])] if yours else []
+    xs, ys = style.ends(table["x"].to_numpy(), *own_x, room=0.05), [0.0, 1.05]
     data, labels, notes = list[Trace](), list[Trace](), []
     if advised and math.log10(advised) < table["x"].max():
         at, dots = math.log10(advised), {"color": style.SUMMARY, "width": 1, "dash": "dot"}
@@ -32,7 +34,7 @@ def chunks(result: Result) -> Figure:
         corner: Trace = {"x": at, "y": 0, "xanchor": "left", "yanchor": "bottom", "xshift": 4}
         notes.append(style.note(f"advised: {advised} tokens", style.SUMMARY, **corner))
     retrievers = sorted(table["way"].unique(), key=lambda way: way != result.picture["own"])
-    for way, colour in zip(retrievers, style.COLOURS, strict=False):
+    for way, colour in zip(retrievers, map(style.colour_of, retrievers), strict=True):
         rows = table[table["way"] == way]
         x, share = rows["x"].to_numpy(), rows["recall_at_1_of_equal"].to_numpy()
         texts = [
@@ -60,6 +62,17 @@ def chunks(result: Result) -> Figure:
             style.trace("right texts", x, recalls, texts, **_look(colour)),
         ]
         labels.append(style.label("right texts", colour, x[-1], recalls[-1]))
+    if yours:
+        recall, low, high = (yours[key] for key in ("recall", "low", "high"))
+        words = f"your chunks of {yours['tokens']:.0f} tokens:<br><b>found by {percent(recall)} "
+        words += f"({percent(low)} to {percent(high)})</b>"
+        line: Trace = {"line": {"color": style.OWN, "width": 1}}
+        star: Trace = {"mode": "markers", "marker": style.STAR}
+        data += [
+            style.trace("interval of your chunks", own_x * 2, [low, high], **line),
+            style.trace("your chunks", own_x, [recall], [words], **star),
+        ]
+        labels.append(style.label("your chunks", style.OWN, own_x[0], recall))
     ticks = [tick for tick in TICKS if xs[0] <= math.log10(tick) <= xs[1]]
     return style.figure(
         data,

@@ -30,7 +30,8 @@ LOOKS: Final = (
     Look("cls", "norm", "its norm", style.POINTS, size=6, width=2, dash="dash"),
     Look("cls", "probe", "[CLS] vector", style.LINE),
     Look("mean", "probe", "mean-pooled", style.OWN, "diamond"),
-    Look("pooler", "probe", "pooler output", style.OTHER, "square"),
+    Look("pooler", "probe", "pooler output", style.POINTS, "square"),
+    Look("pipeline", "probe", "model’s own", style.OTHER, "star", 12),
 )
 """All but [CLS] have one point."""
 

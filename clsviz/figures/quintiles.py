@@ -36,7 +36,8 @@ def search(result: Result) -> Figure:
         style.trace("1", xs, [0, 0], line=one),
     ]
     labels, ends = [], [*_heights([0.5, 2])]
-    for line, colour in zip(result.picture["lines"], style.COLOURS, strict=False):
+    for line in result.picture["lines"]:
+        colour = style.colour_of(line["name"])
         intervals, exposures, recalls = _traces(line, colour, [f"{name} {unit}" for name in names])
         data += [intervals, exposures, recalls]
         ends += [*intervals["y"], *exposures["y"]]
@@ -66,6 +67,33 @@ def search(result: Result) -> Figure:
         annotations=style.spread(labels, xs, ys),
         dragmode=False,
         margin=style.LABEL_MARGIN,
+    )
+
+
+def lengthened(result: Result) -> Figure:
+    """The figure of places that a right text loses by each change of its length, from its facts."""
+    facts = [fact for fact in result.facts if fact.key.startswith("places_lost_")]
+    names = [fact.label.partition(", ")[2] for fact in facts]
+    values = [fact.value or 0.0 for fact in facts]
+    ends = np.array([fact.interval or (np.nan, np.nan) for fact in facts]).reshape(-1, 2)
+    xs, ys = [-0.5, len(facts) - 0.5], style.ends(ends.ravel(), 0.0, room=0.1)
+    x = np.arange(len(facts))
+    upright = np.column_stack([ends, np.full(len(facts), np.nan)]).ravel()
+    texts = [f"{name}: {value:+.2g} places" for name, value in zip(names, values, strict=True)]
+    marker: Trace = {"mode": "markers", "marker": {"color": style.LINE, "size": 9}}
+    return style.figure(
+        [
+            style.trace(
+                "none", xs, [0, 0], line={"color": style.SUMMARY, "width": 1, "dash": "dot"}
+            ),
+            style.trace(
+                "intervals", np.repeat(x, 3), upright, line={"color": style.LINE, "width": 1}
+            ),
+            style.trace("places lost", x, values, texts, **marker),
+        ],
+        xaxis=style.axis("", xs, fixedrange=True, tickvals=x.tolist(), ticktext=names),
+        yaxis=style.axis("Places lost", ys, fixedrange=True, showgrid=True),
+        dragmode=False,
     )
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.analyses.select import check_vector
-from clsviz.encoder import pipeline
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import quote
 from clsviz.numbers import counted, number, percent
@@ -126,7 +125,7 @@ def pooler(parts: Anatomy) -> tuple[str, str]:
 def answers(parts: Anatomy, weights: Weights) -> list[tuple[str, str]]:
     """Questions about [CLS] that people ask, each with its answer and the reason."""
     cls, last = parts.tokens[0], parts.tokens[-1]
-    pooling = pipeline.read(weights.folder).pooling
+    pooling = weights.pipeline.pooling
     takes = "The files of this model here do not say which vector it was trained for."
     if pooling:
         takes = f"This model’s own pipeline takes the vector {quote(pooling)}."

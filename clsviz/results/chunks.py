@@ -8,21 +8,24 @@ import numpy as np
 
 from clsviz.analyses.chunks import (
     KEPT,
-    RETRIEVERS,
     ChunkNumbers,
     Containment,
+    OwnNumbers,
     advised_of,
     key_of,
+    nearest,
     shares_of,
 )
+from clsviz.analyses.select import resolve
 from clsviz.errors import SettingError
 from clsviz.numbers import counted, percent, points, rounded
 from clsviz.results import provenance
-from clsviz.results.result import Fact, Result, first, origin
-from clsviz.results.search import BY, pipeline_caveats
+from clsviz.results.result import Fact, Result, first, origin, vector_of
+from clsviz.results.search import BY, pipeline_caveats, unread_facts
 from clsviz.settings import ChunkTestSettings, Experiment
 from clsviz.sources.chunks import SIZES
-from clsviz.statistics.containment import N_EQUAL, Recall, position_effect
+from clsviz.sources.models import MOST_TEXTS, unknown_tokens
+from clsviz.statistics.containment import N_EQUAL, Recall
 from clsviz.statistics.intervals import of_mean
 
 if TYPE_CHECKING:
@@ -40,6 +43,11 @@ EASY: Final = "An exact sentence is the easiest query, above all for a chunk tha
 
 STRINGS: Final = "Exact sentences reward the matching of strings: do not rank models by them"
 
+ONE_LENGTH: Final = (
+    "No one length suits every question: facts want 64 to 128 tokens, context 512 to 1,024 "
+    "(arXiv 2505.21700)."
+)
+
 THIRDS: Final = ("first_third", "middle_third", "last_third")
 ENDS: Final = ("low", "high", "low_of_equal", "high_of_equal")
 
@@ -48,16 +56,22 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
     """The answer in words."""
     inputs, measured = answer.inputs, answer.measured
     weights, cut, searches = inputs.weights, inputs.chunks, inputs.judged
-    place, verdict, advice = (
-        _judged(answer) if answer.gains else _contained(answer, experiment.seed)
-    )
+    place, verdict, advice = _contained(answer, experiment.seed)
+    if answer.gains:
+        place, verdict, advice = _judged(answer)
+    if answer.own_chunks:
+        verdict, advice = _own(answer.own_chunks, advice)
+    if answer.overlap:
+        advice += f" {_overlap(answer, settings.overlap or 0)}"
     best = None if place is None else answer.tokens[place]
     advised = best if answer.gains else answer.advised
     sizes = {way: _sizes(measured, recalls) for way, recalls in answer.recalls.items()}
-    excess = _excess(answer.own, measured, settings)
+    excess = _excess(answer, settings)
     judged = searches.caveats if searches else ()
-    own = _caveats(answer, excess, settings, experiment.seed)
-    shipped = origin(key_of(inputs, experiment, settings.similarity))
+    unknown = unknown_tokens(weights, cut.sentences[:MOST_TEXTS])
+    own = _caveats(answer, excess, settings, experiment)
+    view = resolve(experiment, weights)
+    shipped = origin(key_of(inputs, view, settings.similarity))
     return Result(
         kind="chunks",
         question=QUESTION,
@@ -70,6 +84,8 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
             "n_equal": answer.n_equal,
             "advised_range": [end if np.isfinite(end) else None for end in answer.length[1]],
             "whole": _whole(answer),
+            "own": _details(answer.own_chunks),
+            "overlap": _details_of_overlap(answer),
             **excess,
         },
         picture={
@@ -77,20 +93,24 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
             "own": BY[answer.similarity],
             "judged": [(gain.recall, gain.difference, *gain.interval) for gain in answer.gains],
             "uncut": answer.uncut,
+            "yours": answer.own_chunks and _point(answer.own_chunks),
         },
-        caveats=tuple(dict.fromkeys((*cut.caveats, *judged, *own, *shipped))),
+        caveats=tuple(dict.fromkeys((*unknown, *cut.caveats, *judged, *own, *shipped))),
         table=_table(sizes),
         about={
             **asdict(experiment),
             **provenance.values(settings),
+            **vector_of(weights, view),
+            "width": measured.width,
             "model_fingerprint": weights.fingerprint,
             "corpus_fingerprint": cut.texts.fingerprint,
             "seconds": round(measured.seconds, 3),
         },
-        command=provenance.command("chunk-test", experiment, asdict(settings)),
+        command=provenance.command("chunk-test", experiment, provenance.values(settings))
+        * (settings.chunks != "memory"),
         weights=weights,
         corpus=cut.texts,
-        n_drawn=len(cut.owners[0]),
+        n_drawn=len(cut.sentences),
         answered=answer,
     )
 
@@ -130,6 +150,32 @@ def _contained(answer: ChunkNumbers, seed: int) -> tuple[int | None, str, str]:
     return (place if place >= 0 else None), verdict, advice
 
 
+def _own(own: OwnNumbers, otherwise: str) -> tuple[str, str]:
+    """Verdict and advice on the user's chunks; otherwise: that on chunks of sentences."""
+    share, cut = percent(own.recall.recall_at_1_of_equal), percent(own.cut_in_two)
+    verdict = f"Your chunks keep a sentence findable in {share} of searches; {cut} of sentences are"
+    better = own.by_sentences
+    if better.interval[0] > 0:
+        advice = f"Cut where sentences end: then chunks of about {own.tokens:.0f} tokens keep "
+        advice += f"{percent(better.recall)}, {points(better.difference)} more."
+    elif own.recall.interval_of_equal[0] >= KEPT:
+        advice = "Leave your chunks as they are."
+    else:
+        advice = otherwise
+    return f"{verdict} cut in two.", advice
+
+
+def _overlap(answer: ChunkNumbers, share: float) -> str:
+    """The effect of overlap, in a sentence."""
+    assert answer.overlap
+    place, variant, gain = answer.overlap
+    ends = " to ".join(rounded(100 * end) for end in gain.interval)
+    chunks = percent(variant.n_chunks / answer.n_vectors(place) - 1)
+    size = f"chunks of {counted(answer.measured.sizes[place])}"
+    adds = f"Overlap of {percent(share)} adds {points(gain.difference)} ({ends}) to {size}"
+    return f"{adds}, for {chunks} more vectors."
+
+
 def _losing(answer: ChunkNumbers) -> str:
     """The shortest of the chunks tried that surely lose over a quarter of their sentences."""
     pairs = zip(answer.tokens, answer.own, strict=True)
@@ -162,17 +208,30 @@ def _facts(answer: ChunkNumbers, place: int | None, advised: int | None) -> tupl
             Fact("best_gain", by, best.difference, best.interval, "points"),
             Fact("n_judged", "judged searches", answer.measured.recalls.shape[1], None, "count"),
         ]
-    facts = []
+    own_chunks, facts = answer.own_chunks, list[Fact]()
+    if own_chunks:
+        recall, better, variant = own_chunks.recall, own_chunks.by_sentences, own_chunks.variant
+        found = f"found in your {variant.n_chunks:,} chunks of {variant.tokens:.0f} tokens"
+        of_equal = recall.recall_at_1_of_equal, recall.interval_of_equal
+        cut = f"chunks of sentences, {own_chunks.tokens:.0f} tokens, keep more by"
+        facts = [
+            Fact("own_recall", f"{found}, among {answer.n_equal}", *of_equal, "percent"),
+            Fact("own_contained", "of sentences not cut", own_chunks.contained, None, "percent"),
+            Fact("by_sentences_gain", cut, better.difference, better.interval, "points"),
+            *unread_facts("chunks", variant.truncated, variant.unread),
+        ]
+    elif answer.gains:
+        facts = [*unread_facts("whole texts", answer.measured.truncated, answer.measured.unread)]
     for key, at in (("recall_at_advised", place), ("recall_at_longest", last)):
         label = f"found in chunks of {tokens[at or 0]} tokens"
         one = None if at is None else own[at]
         value, interval = (one.recall_at_1_of_equal, one.interval_of_equal) if one else (None, None)
-        is_quiet = key == "recall_at_advised" and at in (None, last)
+        is_quiet = bool(own_chunks) or (key == "recall_at_advised" and at in (None, last))
         facts.append(Fact(key, label, value, interval, "percent", is_quiet))
     return (
         *judged,
         *facts,
-        Fact("bm25_at_longest", "by BM25", words, None, "percent"),
+        Fact("bm25_at_longest", "by BM25", words, None, "percent", bool(own_chunks)),
         Fact("n_searches", "searches", n, None, "count"),
         Fact("n_used", "searches", n, None, "count", is_quiet=True),
         Fact("advised_tokens", "tokens advised", advised, None, "count", is_quiet=True),
@@ -218,33 +277,77 @@ def _whole(answer: ChunkNumbers) -> dict[str, Any] | None:
     return {"recall_at_10": answer.uncut, "truncated_share": truncated, "chunks": chunks}
 
 
-def _excess(
-    own: Sequence[Recall], measured: Containment, settings: ChunkTestSettings
-) -> dict[str, Any]:
-    """The size nearest to the chunks of a pipeline, if they surely lose more than they may."""
-    if settings.chunk_tokens is None or settings.max_lost is None:
+def _point(own: OwnNumbers) -> dict[str, float]:
+    """The user's chunks as they are drawn."""
+    low, high = own.recall.interval_of_equal
+    recall = own.recall.recall_at_1_of_equal
+    return {"tokens": own.variant.tokens, "recall": recall, "low": low, "high": high}
+
+
+def _details(own: OwnNumbers | None) -> dict[str, Any] | None:
+    """Entries of JSON on the user's chunks."""
+    return own and {
+        "n_chunks": own.variant.n_chunks,
+        "tokens": own.variant.tokens,
+        **asdict(own.recall),
+        "cut_in_two": own.cut_in_two,
+        "contained": own.contained,
+        "by_sentences": {"tokens": own.tokens, **asdict(own.by_sentences)},
+    }
+
+
+def _details_of_overlap(answer: ChunkNumbers) -> dict[str, Any] | None:
+    """Entries of JSON on chunks that overlap."""
+    if answer.overlap is None:
+        return None
+    place, variant, gain = answer.overlap
+    size, before = answer.measured.sizes[place], answer.n_vectors(place)
+    return {"sentences": size, "n_chunks": variant.n_chunks, "before": before, **asdict(gain)}
+
+
+def _why(answer: ChunkNumbers) -> str:
+    """Why the position matters, by the control that shuffles the sentences of each text."""
+    if answer.shuffled is None or np.isnan(answer.shuffled[0]):
+        return ": for their place, or for what stands there in a text"
+    sign = np.sign(answer.position[0])
+    effect, (low, high) = sign * answer.shuffled[0], sorted(sign * np.array(answer.shuffled[1]))
+    ends, is_place = f"{rounded(100 * low)} to {rounded(100 * high)}", low > 0
+    why = "for their place" if is_place else "no sign that it is for their place"
+    return f"; with shuffled texts by {points(effect)} ({ends}), {why}"
+
+
+def _excess(answer: ChunkNumbers, settings: ChunkTestSettings) -> dict[str, Any]:
+    """The user's chunks, and the size nearest to chunk_tokens, if they surely lose too much."""
+    if settings.max_lost is None:
         return {}
-    far = np.abs(np.log(np.maximum(measured.tokens, 1) / np.float64(settings.chunk_tokens)))
-    place = int(far.argmin())
-    name = f"{measured.tokens[place]:,.0f} tokens"
-    if far[place] > np.log(NEAREST):
-        reason = f"No size of chunks has about {settings.chunk_tokens:,} tokens: the nearest is"
-        raise SettingError(f"{reason} {name}.", "Give a number nearer to it.")
-    low, high = own[place].interval
-    least = 1 - settings.max_lost
-    return {"exceeded": [name] * (high < least), "undecided": [name] * (low < least <= high)}
+    tried, tokens, wanted = dict[str, Recall](), answer.measured.tokens, settings.chunk_tokens
+    if answer.own_chunks:
+        tried[f"{answer.own_chunks.variant.tokens:,.0f} tokens (your own)"] = (
+            answer.own_chunks.recall
+        )
+    if wanted is not None:
+        place = nearest(tokens, wanted)
+        name = f"{tokens[place]:,.0f} tokens"
+        if not 1 / NEAREST <= tokens[place] / wanted <= NEAREST:
+            reason = f"No size of chunks has about {wanted:,} tokens: the nearest is"
+            raise SettingError(f"{reason} {name}.", "Give a number nearer to it.")
+        tried[name] = answer.own[place]
+    least, ends = 1 - settings.max_lost, {name: one.interval for name, one in tried.items()}
+    return {
+        "exceeded": [name for name, (_, high) in ends.items() if high < least],
+        "undecided": [name for name, (low, high) in ends.items() if low < least <= high],
+    }
 
 
 def _caveats(
     answer: ChunkNumbers,
     excess: Mapping[str, list[str]],
     settings: ChunkTestSettings,
-    seed: int,
+    experiment: Experiment,
 ) -> list[str]:
     """Everything that the test leaves out, or that is doubtful, a sentence each."""
     cut, weights = answer.inputs.chunks, answer.inputs.weights
-    measured, ranks = answer.measured, answer.measured.ranks[RETRIEVERS.index(answer.similarity)]
-    effect, (low, high) = position_effect(ranks, measured.positions, measured.sizes, seed)
+    measured, (effect, (low, high)) = answer.measured, answer.position
     rare, often = ("beginning", "end")[:: 1 if effect > 0 else -1]
     n_truncated = sum(measured.n_truncated)
     fate = first(
@@ -254,22 +357,19 @@ def _caveats(
     )
     lost = f"lose over {percent(settings.max_lost or 0)} of their sentences"
     beyond, undecided = (", ".join(excess.get(key, [])) for key in ("exceeded", "undecided"))
-    truncated = f"only the beginning of {percent(measured.truncated)} of the whole texts"
     cases = {
         f"{EASY}: real ones are found less often.": True,
         f"{STRINGS}.": True,
         f"Sentences at the {rare} of a chunk are found less often than those at the {often}, by "
-        f"about {points(abs(effect))}: for their place, or for what stands there in a text.": (
-            low > 0 or high < 0
-        ),
+        f"about {points(abs(effect))}{_why(answer)}.": low > 0 or high < 0,
+        ONE_LENGTH: True,
         f"Chunks of over {counted(measured.sizes[-1])} are {fate}.": True,
         f"Chunks that the model reads in part, left out: {n_truncated:,}.": n_truncated,
         f"Searches for them, left out at every size: {measured.n_left_out:,}.": measured.n_left_out,
         f"Only {answer.n_equal} chunks compete: among {N_EQUAL}, fewer sentences find theirs.": (
             answer.n_equal < N_EQUAL
         ),
-        f"The model reads {truncated}.": answer.gains and measured.truncated,
-        **pipeline_caveats(weights, answer.similarity),
+        **pipeline_caveats(weights, experiment),
         f"Chunks of {beyond} {lost}.": beyond,
         f"Too few searches to tell if chunks of {undecided} {lost}.": undecided,
     }

@@ -2,19 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from clsviz.analyses.search import OTHER, SearchNumbers, key_of
-from clsviz.encoder import pipeline
+from clsviz.analyses.search import LENGTHENED, OTHER, SearchNumbers, key_of
+from clsviz.analyses.select import resolve
 from clsviz.numbers import lowered, percent, points, rounded, times
 from clsviz.results import provenance
 from clsviz.results.norms import IN_WORDS
-from clsviz.results.result import Fact, Result, origin
+from clsviz.results.result import Fact, Result, origin, vector_of
 from clsviz.settings import Experiment, SearchSettings
-from clsviz.sources.models import Weights
-from clsviz.statistics.exposure import FAIR, QUINTILES, SIGNIFICANT, Ranking
+from clsviz.sources.models import Weights, unknown_tokens
+from clsviz.sources.sentences import letters_count
+from clsviz.statistics.exposure import FAIR, MATCHES, QUINTILES, SIGNIFICANT, UNRELATED, Ranking
 from clsviz.statistics.fixes import FORMULAS
 
 if TYPE_CHECKING:
@@ -34,16 +36,23 @@ FIXES: Final = {
 
 MOST_MISLED: Final = 10
 
+TRUNCATED: Final = "truncated texts"
+"""The name of a limit that is exceeded."""
+
 
 def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSettings) -> Result:
     """The answer in words."""
     searches, model = numbers.searches, numbers.model
     verdict = verdict_of(numbers)
-    excess = _excess(numbers.own.quintiles, search.max_exposure)
+    excess = _excess(numbers, search)
     settings = {**asdict(experiment), **provenance.values(search)}
-    if search.vectors is not None:
-        settings |= dict.fromkeys(("model", "corpus"), search.vectors.name)
-    key = key_of(searches, numbers.fingerprint, experiment, search.length_power)
+    unit = experiment.unit if model or experiment.unit != "tokens" else "words"
+    if not model:
+        name = Path(settings["vectors"]).name
+        settings |= dict.fromkeys(("model", "corpus"), name)
+    view = resolve(experiment, model) if model else experiment
+    fingerprint = model.key(view.pooling) if model else numbers.fingerprint
+    key = key_of(searches, fingerprint, view, search.length_power)
     return Result(
         kind="search",
         question="Are texts of some lengths found more often than they are right?",
@@ -51,16 +60,18 @@ def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSetting
         advice=advice_of(numbers, verdict),
         facts=_facts(numbers),
         details={**_details(numbers), **excess},
-        picture=_picture(numbers) | {"unit": "tokens" if model else "words"},
-        caveats=(*_caveats(numbers, excess, search), *origin(key)),
+        picture=_picture(numbers) | {"unit": unit},
+        caveats=(*_caveats(numbers, excess, experiment, search, unit), *origin(key)),
         table=_table(numbers),
         about={
             **settings,
+            **vector_of(model, view),
+            "width": numbers.rankings.width,
             "model_fingerprint": numbers.fingerprint,
             "corpus_fingerprint": searches.fingerprint,
             "seconds": round(numbers.rankings.seconds, 3),
         },
-        command=provenance.command("search-test", experiment, asdict(search)),
+        command=provenance.command("search-test", experiment, provenance.values(search)),
         weights=model,
         corpus=searches.texts,
         n_drawn=searches.texts.table.num_rows,
@@ -143,15 +154,53 @@ def _facts(numbers: SearchNumbers) -> tuple[Fact, ...]:
             Fact(f"exposure_{name}", f"{name} fifth", exposure, interval, "times")
             for name, exposure, interval in (rows[0], rows[-1])
         ),
+        *_places_lost(numbers),
+        *unread_facts("texts", *numbers.truncated),
         Fact("n_searches", "searches", qrels.n_searches, None, "count"),
         Fact("n_texts", "texts", qrels.n_texts, None, "count"),
         Fact("n_used", "searches", qrels.n_searches, None, "count", is_quiet=True),
     )
 
 
+def _places_lost(numbers: SearchNumbers) -> list[Fact]:
+    """Places that a right text loses, on average, by each change of its length."""
+    if numbers.lengthened is None:
+        return []
+    changes = numbers.lengthened.changes(numbers.similarity, 0)
+    return [
+        Fact(f"places_lost_{key.split()[0]}", f"places lost, {key}", *change, is_quiet=n != 1)
+        for n, (key, change) in enumerate(zip(LENGTHENED, changes, strict=True))
+    ]
+
+
+def lengthened_title(result: Result) -> str:
+    """The change of the rank of a right text that is twice as long, in a sentence."""
+    fact = next((fact for fact in result.facts if fact.key == "places_lost_repeated"), None)
+    if fact is None:
+        return "Too few right texts to try them at twice their length"
+    low, high = fact.interval or (0.0, 0.0)
+    if low <= 0 <= high:
+        return (
+            f"Repeated, the same text loses no places for sure ({rounded(low)} to {rounded(high)})"
+        )
+    sign, verb = (-1, "gains") if high < 0 else (1, "loses")
+    ends = " to ".join(rounded(end) for end in sorted((sign * low, sign * high)))
+    value = rounded(sign * (fact.value or 0.0))
+    return f"Repeated, the same text {verb} {value} place{'s' * (value != '1')} ({ends}) on average"
+
+
+def unread_facts(what: str, truncated: float, unread: float) -> tuple[Fact, Fact]:
+    """The shares of texts, and of their tokens, that a model does not read to the end."""
+    return (
+        Fact("truncated_share", f"{what} that are cut", truncated, None, "percent", not truncated),
+        Fact("unread_tokens_share", "tokens never read", unread, None, "percent", not truncated),
+    )
+
+
 def _details(numbers: SearchNumbers) -> dict[str, Any]:
     """Entries of JSON besides the facts."""
     similarity, searches, rankings = numbers.similarity, numbers.searches, numbers.rankings
+    matches = rankings.matches[list(OTHER).index(similarity)]
     fix = numbers.advice.fix if numbers.advice else None
     correction = fix and {
         "formula": FORMULAS[fix],
@@ -160,6 +209,7 @@ def _details(numbers: SearchNumbers) -> dict[str, Any]:
     return {
         **_ranking(numbers.own),
         "task": searches.task,
+        "matches": [dict(zip(MATCHES, row, strict=True)) for row in matches.tolist()],
         "bm25": _ranking(numbers.words),
         "other_similarity": {"similarity": OTHER[similarity], **_ranking(numbers.other)},
         "fixes": {
@@ -238,6 +288,27 @@ def misled_title(rows: "pd.DataFrame") -> str:
     return f"Searches that miss find texts on average up to {ratio} than the right one"
 
 
+def match_title(result: Result) -> str:
+    """One threshold for all lengths, or not, in a sentence."""
+    table = match_table(result)
+    low, high, least = table["low"], table["high"], table["threshold"]
+    a, b = least.idxmin(), least.idxmax()
+    if low.max() > 2 * (1 - UNRELATED) or high.min() < (1 - UNRELATED) / 2:
+        under = f"stay under {rounded(least[a])} for the {a} fifth, under {rounded(least[b])}"
+        return f"No one threshold serves all lengths: unrelated texts {under} for the {b}"
+    if high.max() <= 2 * (1 - UNRELATED) and low.min() >= (1 - UNRELATED) / 2:
+        under = f"stay under {rounded(least[a])} to {rounded(least[b])} in 99 of 100 pairs"
+        return f"One threshold serves all lengths: unrelated texts {under}"
+    return "Too few pairs to tell if one threshold serves all lengths"
+
+
+def match_table(result: Result) -> "pd.DataFrame":
+    """A row for each fifth, with columns MATCHES."""
+    import pandas as pd
+
+    return pd.DataFrame(result.details["matches"], QUINTILES)
+
+
 def fix_title(result: Result) -> str:
     """The fix that is advised, of those that were tried."""
     n, fix = len(result.details["fixes"]), result.details["advised_fix"]
@@ -292,42 +363,70 @@ def _picture(numbers: SearchNumbers) -> dict[str, Any]:
     }
 
 
-def _excess(quintiles: "pd.DataFrame", most: float | None) -> dict[str, list[str]]:
-    """The fifths whose exposure is surely beyond a limit, and those for which that is open."""
-    if most is None:
+def _excess(numbers: SearchNumbers, search: SearchSettings) -> dict[str, list[str]]:
+    """What is surely beyond a limit, and the fifths for which that is open."""
+    most, quintiles = search.max_exposure, numbers.own.quintiles
+    if search.max_truncated is None and most is None:
         return {}
+    is_cut = numbers.truncated[0] > (1 if search.max_truncated is None else search.max_truncated)
+    cut, most = [TRUNCATED] * is_cut, np.inf if most is None else most
     low, high = quintiles["low"], quintiles["high"]
     exceeded = (low > most) | (high < 1 / most)
     undecided = ((low < 1 / most) | (high > most)) & ~exceeded
-    return {"exceeded": [*quintiles.index[exceeded]], "undecided": [*quintiles.index[undecided]]}
+    names = [*quintiles.index[exceeded], *cut]
+    return {"exceeded": names, "undecided": [*quintiles.index[undecided]]}
 
 
 def _caveats(
-    numbers: SearchNumbers, excess: Mapping[str, list[str]], search: SearchSettings
+    numbers: SearchNumbers,
+    excess: Mapping[str, list[str]],
+    experiment: Experiment,
+    search: SearchSettings,
+    unit: str,
 ) -> tuple[str, ...]:
-    """Everything left out or doubtful, a sentence each."""
-    truncated = float(numbers.rankings.truncated.mean())
+    """Everything left out or doubtful, a sentence each. unit: of lengths."""
+    texts = numbers.searches.texts.table["sentence"].to_pylist()
     most = search.max_exposure or 1.0
     limits, few = f"{rounded(1 / most)} to {most:g}", "Too few texts or searches to tell"
-    beyond, undecided = (", ".join(excess.get(key, [])) for key in ("exceeded", "undecided"))
+    names = [name for name in excess.get("exceeded", []) if name != TRUNCATED]
+    beyond, undecided = ", ".join(names), ", ".join(excess.get("undecided", []))
+    share = percent(search.max_truncated or 0)
     cases = {
-        f"The model reads only the beginning of {percent(truncated)} of the texts.": truncated,
-        IN_WORDS: search.vectors,
-        **pipeline_caveats(numbers.model, search.similarity),
+        IN_WORDS: unit == "words" and not numbers.model,
+        **pipeline_caveats(numbers.model, experiment),
         f"Exposure is outside {limits} for fifths: {beyond}.": beyond,
+        f"The model reads over {share} of the texts in part.": TRUNCATED
+        in excess.get("exceeded", []),
         f"{few} if exposure is within {limits} for fifths: {undecided}.": undecided,
     }
-    return (*numbers.searches.caveats, *(text for text, holds in cases.items() if holds))
+    unknown = unknown_tokens(numbers.model, texts) if numbers.model else ()
+    letters = letters_count(texts, unit)
+    return (
+        *unknown,
+        *letters,
+        *numbers.searches.caveats,
+        *(text for text, holds in cases.items() if holds),
+    )
 
 
-def pipeline_caveats(model: Weights | None, similarity: str) -> dict[str, object]:
-    """Sentences about the model's own pipeline, each with what makes it hold."""
-    steps = pipeline.read(model.folder) if model else pipeline.Pipeline()
-    normalizes = f"{model.label if model else ''}’s own pipeline normalises vectors"
+def pipeline_caveats(model: Weights | None, experiment: Experiment) -> dict[str, object]:
+    """Sentences about the vector and the model's own pipeline, each with what makes it hold."""
+    if model is None:
+        return {}
+    own, view = model.pipeline, resolve(experiment, model)
+    is_own = view.pooling == "pipeline"
+    label = model.label
+    none = f"{label} has no pipeline of its own: this is about its mean-pooled vector."
     return {
-        pipeline.PROMPTED: steps.has_prompt,
-        pipeline.before(steps.others): steps.others,
-        f"{normalizes}: dot product concerns those who do not.": (
-            steps.normalizes and similarity == "dot"
+        f"{label} is a function: without count_tokens its “tokens” are words.": (
+            "encode" in own.steps
+        ),
+        none: experiment.pooling == "pipeline" and not own.steps,
+        **dict.fromkeys(own.caveats(view.pooling, is_of_norms=False), True),
+        f"{label}’s own pipeline ends in vectors of norm 1: dot product and cosine are the same.": (
+            is_own and own.normalizes
+        ),
+        f"{label}’s own pipeline normalises vectors: dot product concerns those who do not.": (
+            not is_own and own.normalizes
         ),
     }

@@ -1,20 +1,23 @@
 """Texts cut into chunks of several sizes, and sentences that search for the chunk they are in."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz.errors import Undefined, quote
+from clsviz import limits
+from clsviz.errors import SettingError, Undefined, quote
 from clsviz.progress import Progress, silent
 from clsviz.settings import Experiment
-from clsviz.sources import copies, searches, sentences
-from clsviz.sources.corpora import Corpus
+from clsviz.sources import copies, corpora, searches, sentences
+from clsviz.sources.corpora import Corpus, caveats_on
+from clsviz.sources.judgements import IDS
 from clsviz.sources.near_duplicates import near_duplicates
 from clsviz.sources.sampling import Sample
 
@@ -26,9 +29,6 @@ LEAST_FULL: Final = 0.5
 
 LEAST_WORDS: Final = 6
 """Words of a sentence that searches: shorter ones are said in many texts."""
-
-UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-"""Letters of Thai, Lao, Burmese, Khmer, Japanese and Chinese: each counts as a word."""
 
 MOST_SEARCHES, FEWEST_SEARCHES = 500, 100
 
@@ -43,71 +43,121 @@ ENOUGH: Final = 5 / 6
 LEAST_SENTENCES: Final = (12, 8, 5, 2)
 """Sentences of a long text: the first number that gives enough of them, else the last."""
 
+PIECES: Final = (4, 12)
+"""Letters in a row by which chunks and texts compare: a quarter of a sentence, within these."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cutting:
+    """Texts cut in one way.
+
+    relevant: for each search, the chunks with its sentence or a near-duplicate, if any. owners:
+    intp (n_sentences,), the last chunk that each sentence is in, and positions: float64, the place
+    of its middle in it, from 0 to 1; () of the user's chunks.
+    """
+
+    corpus: Corpus
+    relevant: Sequence[NDArray[np.intp]]
+    owners: NDArray[np.intp]
+    positions: NDArray[np.float64]
+
+    @property
+    def sample(self) -> Sample:
+        """All of its chunks."""
+        return Sample(self.corpus, 0, np.arange(self.corpus.table.num_rows))
+
+    @property
+    def chunks(self) -> list[str]:
+        """The texts of its chunks."""
+        texts: list[str] = self.corpus.table["sentence"].to_pylist()
+        return texts
+
 
 @dataclass(frozen=True, eq=False)
 class Chunks:
     """Texts cut into chunks of several sizes, and the sentences that search for theirs.
 
-    sizes: sentences of a chunk; the first is 1. cut: the chunks of each size, in order.
-    owners: intp (n_sizes, n_sentences), the chunk that each sentence is in. positions: float64
-    (n_sizes, n_sentences), the place of its middle in the chunk, from 0 to 1. clusters: intp
-    (n_sentences,), of near-duplicates. queries: intp (n_searches,), the sentences that search, none
-    of them near to another. caveats: sentences.
+    sentences: of the texts, in order. documents, clusters: intp (n_sentences,), the text of each,
+    and of near-duplicates. queries: intp (n_searches,), the sentences that search, none of them
+    near to another. sizes: sentences of a chunk; the first is 1. cut: the chunks of each size. own:
+    the user's chunks, or None. caveats: sentences.
     """
 
     texts: Corpus
-    sizes: tuple[int, ...]
-    cut: tuple[Corpus, ...]
-    owners: NDArray[np.intp]
-    positions: NDArray[np.float64]
+    sentences: Sequence[str]
+    documents: NDArray[np.intp]
     clusters: NDArray[np.intp]
     queries: NDArray[np.intp]
-    caveats: tuple[str, ...]
+    sizes: tuple[int, ...] = ()
+    cut: tuple[Cutting, ...] = ()
+    own: Cutting | None = None
+    caveats: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:
         """Of the chunks and of what searches."""
-        return copies.digest([corpus.fingerprint for corpus in self.cut], self.queries.tolist())
+        return copies.digest([one.corpus.fingerprint for one in self.cut], self.queries.tolist())
 
     @property
     def n_chunks(self) -> int:
         """Chunks of all sizes."""
-        return sum(corpus.table.num_rows for corpus in self.cut)
+        return sum(one.corpus.table.num_rows for one in self.cut)
 
-    def sample(self, place: int) -> Sample:
-        """All chunks of a size."""
-        return Sample(self.cut[place], 0, np.arange(self.cut[place].table.num_rows))
+    def recut(self, size: int, overlap: int = 0, seed: int | None = None) -> Cutting:
+        """Chunks of so many sentences that share some with the one before.
 
-    def relevant(self, place: int) -> list[NDArray[np.intp]]:
-        """For each search, the chunks of a size with its sentence or a near-duplicate of it."""
-        order = np.argsort(self.clusters, kind="stable")
-        members = np.split(order, np.flatnonzero(np.diff(self.clusters[order])) + 1)
-        owners = self.owners[place]
-        return [np.unique(owners[members[cluster]]) for cluster in self.clusters[self.queries]]
+        seed: of the order of the sentences in each text, or None for their own.
+        """
+        spans = _members(self.documents)
+        if seed is not None:
+            spans = list(map(np.random.RandomState(seed).permutation, spans))
+        windows = [
+            span[at : at + size]
+            for span in spans
+            for at in range(0, max(len(span) - overlap, 1), size - overlap)
+        ]
+        lengths, members = list(map(len, windows)), np.concatenate(windows)
+        numbers = np.repeat(np.arange(len(windows)), lengths)
+        within = np.concatenate(list(map(np.arange, lengths)))
+        owners, positions = np.empty(len(self.sentences), np.intp), np.empty(len(self.sentences))
+        owners[members], positions[members] = numbers, (within + 0.5) / np.repeat(lengths, lengths)
+        holding = defaultdict[int, list[int]](list)
+        for cluster, number in zip(self.clusters[members], numbers.tolist(), strict=True):
+            holding[cluster].append(number)
+        relevant = [np.unique(holding[cluster]) for cluster in self.clusters[self.queries]]
+        texts = [" ".join(self.sentences[n] for n in window) for window in windows]
+        corpus = searches.corpus_of(self.texts, f"chunks of {size}", texts)
+        return Cutting(corpus, relevant, owners, positions)
 
 
 def find(
-    experiment: Experiment, root: Path, texts: Any = None, progress: Progress = silent
+    experiment: Experiment,
+    root: Path,
+    texts: Any = None,
+    progress: Progress = silent,
+    own: Any = None,
 ) -> Chunks:
     """The chunks of a corpus: a text file is one text, each row of a table is one.
 
-    texts: in memory, in the place of the corpus. Of `sample_size` sentences, those of a text file
-    are its first, and those of a table are of texts that the seed draws.
+    texts: in memory, in the place of the corpus. own: the user's chunks of it, in memory or the
+    name of a file. Of `sample_size` sentences, those of a text file are its first, and those of a
+    table are of texts that the seed draws.
     Raises Undefined where fewer than 100 sentences can search, and as `searches.whole_texts`.
     """
-    corpus = searches.whole_texts(experiment, root, (searches.ID,), texts, progress)
+    corpus = searches.whole_texts(experiment, root, IDS, texts, progress)
     rows = corpus.table["sentence"].to_pylist()
     is_one_text = bool(corpus.reading.encoding) and not corpus.reading.column
     documents: list[list[str]] = []
     for start in range(0, len(rows), STEP):
-        documents += map(sentences.cut, rows[start : start + STEP])
+        some = rows[start : start + STEP]
+        documents += [sentences.cut(text, corpus.reading.language) for text in some]
         progress(len(documents), len(rows), "texts")  # ends the job that nobody wants any more
     if is_one_text:
         documents = [list(chain.from_iterable(documents))]
     if max(map(len, documents)) == 1:
         reason = f"Each text of {quote(corpus.label)} is one sentence: nothing can be cut."
         raise Undefined(reason, LONGER)
-    caveats = list(corpus.reading.caveats)
+    caveats = [*corpus.reading.caveats, *caveats_on(corpus.reading.language, experiment)]
     if is_one_text and corpus.reading.segmentation == "lines":
         caveats.append("The lines are taken as one text, in their order.")
     n_all = sum(map(len, documents))
@@ -117,9 +167,15 @@ def find(
         where = f"of {len(chosen):,} of {len(rows):,} texts, none of under {least} sentences"
         where = "the first ones" if is_one_text else where
         caveats.append(f"{n:,} of {n_all:,} sentences are cut into chunks: {where}.")
-    clusters = near_duplicates(list(chain.from_iterable(chosen)))
-    queries = _queries(chosen, clusters, experiment.seed)
+    words = list(chain.from_iterable(chosen))
+    clusters = near_duplicates(words)
+    queries = _queries(words, clusters, experiment.seed)
     which = f"different ones of at least {LEAST_WORDS} words"
+    cutting = None
+    if own is not None:
+        cutting, queries, of_own = _own(own, words, clusters, queries, rows, root, progress)
+        caveats += of_own
+    queries = np.sort(queries[:MOST_SEARCHES])
     if len(queries) < FEWEST_SEARCHES:
         is_sample = n < n_all and n == experiment.sample_size
         reason = f"Only {len(queries):,} of {n if is_sample else n_all:,} sentences of "
@@ -128,20 +184,13 @@ def find(
         raise Undefined(reason, "Raise sample_size." if is_sample else LONGER)
     which = f"drawn by the seed from {which}" if len(queries) == MOST_SEARCHES else which
     caveats.append(f"{len(queries):,} of {n:,} sentences search: {which}.")
-    sizes, cut, owners, positions = [], [], [], []
-    for size in SIZES:
-        starts = [(document, at) for document in chosen for at in range(0, len(document), size)]
-        chunks = [document[at : at + size] for document, at in starts]
-        lengths = np.array(list(map(len, chunks)))
-        if size > 1 and lengths[lengths == size].sum() < LEAST_FULL * n:
-            break
-        sizes.append(size)
-        cut.append(searches.corpus_of(corpus, f"chunks of {size}", list(map(" ".join, chunks))))
-        owners.append(np.repeat(np.arange(len(chunks)), lengths))
-        within = np.concatenate([np.arange(length) for length in lengths])
-        positions.append((within + 0.5) / np.repeat(lengths, lengths))
-    arrays = np.stack(owners), np.stack(positions), clusters, queries
-    return Chunks(corpus, tuple(sizes), tuple(cut), *arrays, tuple(caveats))
+    documents_of = np.repeat(np.arange(len(chosen)), list(map(len, chosen)))
+    made = Chunks(corpus, words, documents_of, clusters, queries)
+    lengths = np.bincount(documents_of)
+    full = {size: (lengths // size * size).sum() for size in SIZES}
+    sizes = tuple(takewhile(lambda size: size == 1 or full[size] >= LEAST_FULL * n, SIZES))
+    cut = tuple(map(made.recut, sizes))
+    return replace(made, sizes=sizes, cut=cut, own=cutting, caveats=tuple(caveats))
 
 
 def _choose(documents: Sequence[list[str]], experiment: Experiment) -> tuple[list[list[str]], int]:
@@ -163,13 +212,84 @@ def _choose(documents: Sequence[list[str]], experiment: Experiment) -> tuple[lis
     return cut, least
 
 
-def _queries(
-    documents: Sequence[list[str]], clusters: NDArray[np.intp], seed: int
-) -> NDArray[np.intp]:
-    """The first sentences of clusters drawn by the seed, of at least six words, in order."""
-    texts = list(chain.from_iterable(documents))
+def _queries(words: Sequence[str], clusters: NDArray[np.intp], seed: int) -> NDArray[np.intp]:
+    """The first sentences of clusters of at least six words, in an order by the seed."""
     firsts = np.unique(clusters, return_index=True)[1]
-    n_words = [max(len(text.split()), len(UNSPACED.findall(text))) for text in texts]
-    long = [place for place in firsts if n_words[place] >= LEAST_WORDS]
-    order = np.random.RandomState(seed).permutation(len(long))[:MOST_SEARCHES]
-    return np.sort(np.array(long, np.intp)[order])
+    long = [place for place in firsts if sentences.n_words(words[place]) >= LEAST_WORDS]
+    return np.array(long, np.intp)[np.random.RandomState(seed).permutation(len(long))]
+
+
+def _own(
+    own: Any,
+    words: Sequence[str],
+    clusters: NDArray[np.intp],
+    candidates: NDArray[np.intp],
+    texts: Sequence[str],
+    root: Path,
+    progress: Progress,
+) -> tuple[Cutting, NDArray[np.intp], list[str]]:
+    """The user's chunks, the sentences that search, and caveats.
+
+    Candidates search of which the chunks hold some. texts: of the corpus, also those not drawn.
+    Raises SettingError where they are in no file, or too many.
+    """
+    is_name = isinstance(own, str)
+    if is_name and not corpora.is_file(own):
+        raise SettingError(
+            f"chunks is {quote(own)}, not a file.", "Name a .parquet, .jsonl or .csv."
+        )
+    view = Experiment(corpus=own if is_name else "memory", sample_size="all")
+    corpus = searches.whole_texts(view, root, IDS, None if is_name else own, progress)
+    chunks = list(map(_letters, corpus.table["sentence"].to_pylist()))
+    most = min(searches.MOST_TEXTS, limits.number("sample_size"))
+    if len(chunks) > most:
+        raise SettingError(f"There are {len(chunks):,} chunks.", f"Give at most {most:,.0f}.")
+    letters, joined = list(map(_letters, words)), "\n".join(chunks)
+    size = int(np.clip(np.median(list(map(len, letters))) / 4, *PIECES))
+    n_common = np.array(_n_common([letters[n] for n in candidates], joined, size))
+    queries = np.sort(candidates[n_common > 1][:MOST_SEARCHES])
+    n_foreign = _n_common(chunks, _letters(" ".join(texts)), size).count(0)
+    starts = np.cumsum([0, *(len(chunk) + 1 for chunk in chunks)])
+    near, relevant = _members(clusters), []
+    for cluster in clusters[queries]:
+        places = [at for n in near[cluster] for at in _occurrences(letters[n], joined)]
+        relevant.append(np.unique(np.searchsorted(starts, places, "right") - 1))
+        progress(len(relevant), len(queries), "sentences")
+    n_without = int((n_common < 2).sum())
+    counts = {
+        f"Sentences of which your chunks hold nothing, left out: {n_without:,}.": n_without,
+        f"Your chunks that hold nothing of the texts: {n_foreign:,}.": n_foreign,
+    }
+    caveats = (*corpus.reading.caveats, *(caveat for caveat, n in counts.items() if n))
+    none = np.empty(0)
+    return Cutting(corpus, relevant, none.astype(np.intp), none), queries, list(caveats)
+
+
+def _members(numbers: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """The places of each number from 0."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
+
+
+def _letters(text: str) -> str:
+    """A text to look for in another: letters and digits alone, without case."""
+    return re.sub(r"[\W_]+", "", text.casefold())
+
+
+def _n_common(texts: Sequence[str], other: str, size: int) -> list[int]:
+    """How many of five pieces of each text, of so many letters, another text has."""
+    pieces = [
+        [text[int(at) : int(at) + size] for at in np.linspace(0, max(len(text) - size, 0), 5)]
+        for text in texts
+    ]
+    windows = (other[at : at + size] for at in range(len(other) - size + 1))
+    common = set(chain.from_iterable(pieces)).intersection(windows)
+    return [sum(piece in common for piece in some) for some in pieces]
+
+
+def _occurrences(text: str, other: str) -> Iterator[int]:
+    """The places in another text where a text, which is not empty, begins."""
+    at = other.find(text) if text else -1
+    while at >= 0:
+        yield at
+        at = other.find(text, at + 1)

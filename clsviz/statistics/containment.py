@@ -96,6 +96,18 @@ def _log_choices(n: ArrayLike, k: int) -> Floats:
     return np.where(n >= k, ways, -np.inf)
 
 
+def between(shares: Floats, tokens: Sequence[float], length: float) -> tuple[Floats, float]:
+    """What each search has in chunks of a length, by a straight line in log tokens; and the length.
+
+    shares: (n_sizes, n). A length beyond the sizes counts as the nearest of them.
+    """
+    logs, places = np.log(np.maximum(tokens, 1)), np.arange(len(tokens))
+    place = float(np.interp(np.log(max(length, 1)), logs, places))
+    n = min(int(place), len(tokens) - 2)
+    shares_there = (n + 1 - place) * shares[n] + (place - n) * shares[n + 1]
+    return shares_there, float(np.exp(np.interp(place, places, logs)))
+
+
 def crossing(
     shares: Floats, tokens: Sequence[float], least: float, seed: int
 ) -> tuple[float, Interval]:

@@ -39,6 +39,13 @@ CHANCE: Final = (0.005, 0.995)  # quantiles; by chance a fifth of five is beyond
 LEAST: Final = 1e-6  # floor for logarithms: no text of the fifth was retrieved
 SIGNIFICANT: Final = ("over_exposed", "under_exposed")  # states of fifths that stand out
 
+UNRELATED: Final = 0.99  # of pairs that have nothing to do with each other, under a threshold
+MOST_ROWS, MOST_COLUMNS = 500, 200  # searches, and texts of a fifth, in pairs
+MATCHES: Final = ("threshold", "right_median", "right_above", "above_one", "low", "high")
+"""Of each fifth: the score that 99 in 100 unrelated pairs are under; the median of right ones, and
+their share above it; the share of unrelated ones above one threshold for all fifths, and the ends
+of its interval."""
+
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
 """Searches, texts and weights (n,): of places that texts take, or of right texts."""
 
@@ -116,8 +123,9 @@ class Evaluation:
         lengths: NDArray[np.int32],
         seed: int = 0,
         families: ArrayLike | None = None,
+        grades: Sequence[Floats] = (),
     ) -> Self:
-        """From the right texts of each search, and lengths.
+        """From the right texts of each search, and lengths; grades: of these texts, by default 1.
 
         families: of each text, or None where no text is a near-duplicate of another.
         Raises Undefined where a fifth is empty, or ten places take all texts.
@@ -131,12 +139,12 @@ class Evaluation:
             reason = "Too many texts are of the same length for fifths by length."
             raise Undefined(reason, "Give texts of more lengths.")
         numbers = np.unique(np.arange(n) if families is None else families, return_inverse=True)[1]
-        return cls(Qrels.of(relevant, n), lengths, quintiles, numbers, seed)
+        return cls(Qrels.of(relevant, n, grades), lengths, quintiles, numbers, seed)
 
     def rank(self, top_k: NDArray[np.integer], words: Ranking | None = None) -> Ranking:
         """The ranking of the ten texts of each search, (n, 10), the best first.
 
-        Recall is over min(10, right ones); nDCG has equal gains (Järvelin & Kekäläinen 2002).
+        Recall is over min(10, right ones); nDCG has grades as gains (Järvelin & Kekäläinen 2002).
         words: the ranking of BM25.
         """
         import pandas as pd
@@ -147,7 +155,7 @@ class Evaluation:
         discounts = 1 / np.log2(np.arange(N_PLACES) + 2)
         matches = top_k[searches] == texts[:, None]
         hits = matches.any(axis=1)
-        gains = matches @ discounts / np.cumsum(discounts)[n_findable - 1][searches]
+        gains = matches @ discounts * self.qrels.grades / self._ideals(discounts)[searches]
         recalls = _sums(searches, hits, n) / n_findable
         of_fifth = _sums(quintiles, weights, N_QUINTILES)
         lengths = pd.Series(self.lengths).groupby(self.quintiles)
@@ -163,6 +171,15 @@ class Evaluation:
             of_mean(recalls, self.seed),
             table.set_axis(QUINTILES),
         )
+
+    def _ideals(self, discounts: Floats) -> Floats:
+        """The gain of each search if its best texts come first: (n_searches,)."""
+        searches, grades = self.qrels.searches, self.qrels.grades
+        order = np.lexsort((-grades, searches))
+        starts = np.searchsorted(searches, np.arange(self.qrels.n_searches))
+        places = np.minimum(np.arange(len(order)) - starts[searches], N_PLACES)
+        gains = grades[order] * np.append(discounts, 0.0)[places]
+        return _sums(searches, gains, self.qrels.n_searches)
 
     def _exposure(
         self, top_k: NDArray[np.integer], relevant: Floats, words: Ranking | None
@@ -244,6 +261,38 @@ class Evaluation:
             for row, column in enumerate((places, relevant)):
                 sums[row, draw] = np.diff(column[order].cumsum()[last], prepend=0.0)
         return _ratio(*sums)
+
+    def matches(self, queries: NDArray[Any], texts: NDArray[Any]) -> Floats:
+        """Scores of pairs by the fifth of the text: float64 (5, 6), of MATCHES.
+
+        The products are the scores. Unrelated are pairs, drawn by the seed, of which the text is
+        neither right nor in a family with a right one. The interval allows for other searches or
+        for other texts, whichever makes it wider.
+        """
+        random, qrels = np.random.default_rng(self.seed), self.qrels
+        rows = random.permutation(len(queries))[:MOST_ROWS]
+        order = random.permutation(len(texts))
+        is_related = np.zeros((len(queries), int(self.families.max()) + 1), np.bool_)
+        is_related[qrels.searches, self.families[qrels.texts]] = True
+        right = np.einsum("ij,ij->i", queries[qrels.searches], texts[qrels.texts])
+        blocks = []
+        for fifth in range(N_QUINTILES):
+            columns = order[self.quintiles[order] == fifth][:MOST_COLUMNS]
+            scores = (queries[rows] @ texts[columns].T).astype(np.float64)
+            scores[is_related[np.ix_(rows, self.families[columns])]] = np.nan
+            blocks.append(scores)
+        level = np.nanquantile(np.concatenate(blocks, axis=1), UNRELATED)
+        numbers = []
+        for fifth, scores in enumerate(blocks):
+            own, least = (
+                right[self.quintiles[qrels.texts] == fifth],
+                np.nanquantile(scores, UNRELATED),
+            )
+            is_above = np.where(np.isnan(scores), np.nan, scores > level)
+            sides = (of_mean(np.nanmean(is_above, axis=axis), self.seed) for axis in (0, 1))
+            median, share = (np.median(own), np.mean(own > least)) if len(own) else (np.nan, np.nan)
+            numbers.append([least, median, share, np.nanmean(is_above), *max(sides, key=np.ptp)])
+        return np.array(numbers)
 
 
 def states(low: ArrayLike, high: ArrayLike, is_by_chance: ArrayLike = False) -> NDArray[np.str_]:

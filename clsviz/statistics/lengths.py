@@ -119,6 +119,17 @@ def percentile(norm: float, length: int, norms: ArrayLike, lengths: ArrayLike) -
     return float(50 * (np.mean(y < norm) + np.mean(y <= norm)))
 
 
+def unread_share(n_tokens: NDArray[np.int32], truncated: NDArray[np.bool_]) -> float:
+    """The share of all tokens of texts, (n,) each, that a model does not read.
+
+    Its limit is that of the longest text that it reads as a whole, or just below the shortest
+    where it reads none.
+    """
+    limit = n_tokens[~truncated].max(initial=0) or n_tokens.min() - 1
+    unread = np.maximum(n_tokens - limit, 0).sum(where=truncated)
+    return float(unread / max(int(n_tokens.sum()), 1))
+
+
 def _ratio(sums: Floats, rounding: float) -> Floats:
     """The ratio of standard deviations from n, Σy and Σy² at either end: (6, …) to (…)."""
     n, y, yy = np.moveaxis(sums.reshape(2, 3, *sums.shape[1:]), 1, 0)

@@ -18,18 +18,29 @@ Floats32 = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Qrels:
-    """Right texts as pairs, by search: intp (n_pairs,) each; every search has at least one."""
+    """Right texts as pairs, by search: intp (n_pairs,) each; every search has at least one.
+
+    grades: float64 (n_pairs,), above 0.
+    """
 
     n_searches: int
     n_texts: int
     searches: NDArray[np.intp]
     texts: NDArray[np.intp]
+    grades: NDArray[np.float64]
 
     @classmethod
-    def of(cls, relevant: Sequence[NDArray[np.intp]], n_texts: int) -> Self:
-        """From the right texts of each search."""
+    def of(
+        cls,
+        relevant: Sequence[NDArray[np.intp]],
+        n_texts: int,
+        grades: Sequence[NDArray[np.float64]] = (),
+    ) -> Self:
+        """From the right texts of each search, and their grades, by default 1."""
         searches = np.repeat(np.arange(len(relevant)), list(map(len, relevant)))
-        return cls(len(relevant), n_texts, searches, np.concatenate(list(relevant)))
+        texts = np.concatenate(list(relevant))
+        flat = np.concatenate(list(grades)) if grades else np.ones(len(texts))
+        return cls(len(relevant), n_texts, searches, texts, flat)
 
     @property
     def n_relevant(self) -> NDArray[np.intp]:

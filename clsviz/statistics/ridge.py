@@ -20,9 +20,8 @@ from clsviz.statistics.intervals import (
     resample,
 )
 
+# Candidates, for dimensions of variance 1; the infinite one predicts the mean length.
 PENALTIES = np.array([*np.logspace(-3, 6, 19), np.inf])
-"""Candidates, for dimensions of variance 1; the infinite one predicts the mean length."""
-
 CANCELLED = 1e-9  # a variance that is less of the sums it is the difference of has no digits
 
 

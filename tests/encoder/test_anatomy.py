@@ -22,9 +22,7 @@ TEXT = "the small cat sees a dog"
         ("Albert", 1),
     ],
 )
-def test_parts_have_all_weights_and_states_are_the_models_own(
-    build: Build, kind: str, n_blocks: int
-) -> None:
+def test_parts_have_all_weights_and_states_are_the_models_own(build, kind, n_blocks) -> None:
     weights = build(kind)
     parts = dissect(Encoder(weights), TEXT)
     eager = {"attn_implementation": "eager"}

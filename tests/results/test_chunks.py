@@ -3,12 +3,20 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import WORDS
 from scipy.special import ndtr
 
 import clsviz
-from clsviz.analyses.chunks import ChunkInputs, ChunkNumbers, Containment, Index, contain
+from clsviz.analyses.chunks import (
+    ChunkInputs,
+    ChunkNumbers,
+    Containment,
+    Index,
+    Variant,
+    contain,
+)
 from clsviz.errors import SettingError, Undefined
 from clsviz.results.chunks import result as result_of
 from clsviz.results.result import Result
@@ -34,9 +42,9 @@ def made_up(cut: Chunks, falling: float, seed: int) -> list[Index]:
     """Chunks as sums of random vectors, those at the end with less weight."""
     sentences = np.random.RandomState(seed).normal(size=(1200, WIDTH))
     indices = []
-    for owners, positions in zip(cut.owners, cut.positions, strict=True):
-        vectors = np.zeros((owners.max() + 1, WIDTH))
-        np.add.at(vectors, owners, sentences * (1 - falling * positions)[:, None])
+    for one in cut.cut:
+        vectors = np.zeros((len(one.sample), WIDTH))
+        np.add.at(vectors, one.owners, sentences * (1 - falling * one.positions)[:, None])
         n = len(vectors)
         columns = np.full(n, 9, np.int32), np.zeros(n, np.bool_)
         indices.append(Index(vectors.astype(np.float32), *columns))
@@ -103,6 +111,28 @@ def test_a_book_is_answered_and_stored(tiny_model: Path, book: Path, tmp_path: P
     assert json.loads(json.dumps(result.json()))["advised_tokens"] > 0
 
 
+def test_own_chunks_of_a_file_and_of_memory_are_the_same(
+    tiny_model: Path, book: Path, tmp_path: Path
+) -> None:
+    lines = book.read_text().split("\n\n")
+    ends = [line[20:] for line in ["", *lines[1::2]]]
+    begins = [line[:20] for line in [*lines[1::2], ""]]
+    texts = ["".join(parts) for parts in zip(ends, [*lines[::2], ""], begins, strict=True)]
+    file, settings = tmp_path / "mine.csv", {"overlap": 0.5, "store": tmp_path}
+    pd.DataFrame({"text": texts, "n": range(76)}).to_csv(file)
+    result, memory = (
+        clsviz.chunk_test(str(tiny_model), str(book), chunks=own, **settings)
+        for own in (file, pd.DataFrame({"text": texts}))
+    )
+    assert (result.details["own"]["n_chunks"], memory.command) == (76, "")
+    assert result.details["own"] == memory.details["own"]
+    is_odd = result.answered.measured.queries % 2
+    assert result.details["own"]["cut_in_two"] == pytest.approx(is_odd.mean())
+    assert result.command.endswith(f"--chunks {file} --overlap 0.5")
+    overlap = result.details["overlap"]
+    assert f"for {overlap['n_chunks'] / overlap['before'] - 1:.0%} more vectors" in result.advice
+
+
 def test_judged_searches_come_first(tiny_model: Path, tmp_path: Path) -> None:
     some = sentences(300, 2)
     texts = [" ".join(some[at : at + 5]) for at in range(0, 300, 5)]
@@ -126,15 +156,67 @@ def measured(cosine: list[float], dot: list[float], recalls: list[float]) -> Con
     firsts[1] = firsts[1, :, ::-1]
     judged = np.random.RandomState(0).random((len(recalls), 100)) < np.array(recalls)[:, None]
     places = np.full((3, 200), 0.5, np.float32)
-    numbers = (10.0, 20.0, 30.0), (300, 200, 100), (0, 0, 5), 1 + 98 * firsts, places, 7, 1.0
-    return Containment((1, 2, 3), *numbers, recalls=judged.astype(float), truncated=0.25)
+    numbers = (10.0, 20.0, 30.0), (300, 200, 100), (0, 0, 5), 1 + 98 * firsts, places
+    used = np.arange(200), 7, 1.0
+    return Containment((1, 2, 3), *numbers, *used, recalls=judged.astype(float), truncated=0.25)
 
 
-def answer(cut: Chunks, weights: Weights, one: Containment, **settings: object) -> Result:
+def answer(
+    cut: Chunks, weights: Weights, one: Containment, own: Variant | None = None, **settings: object
+) -> Result:
     experiment = Experiment(corpus="book.txt", pooling="mean")
-    own = ChunkTestSettings(**settings)
-    numbers = ChunkNumbers.of(ChunkInputs(weights, cut), one, own.similarity, 0)
-    return result_of(numbers, experiment, own)
+    some = ChunkTestSettings(**settings)
+    numbers = ChunkNumbers.of(ChunkInputs(weights, cut), one, some.similarity, 0, own)
+    return result_of(numbers, experiment, some)
+
+
+def own_chunks(n_found: int, n_cut: int) -> Variant:
+    """100 chunks of 25 tokens, of which 200 searches find some, and whose sentence others cut."""
+    ranks = np.where(np.arange(200) < n_found, 1, np.where(np.arange(200) < 200 - n_cut, 90, 101))
+    shares = 0.1, 0.05
+    return Variant(25.0, 100, *shares, np.stack([ranks] * 3), np.zeros(200, np.float32), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("n_found", "n_cut", "verdict", "advice", "exceeded"),
+    [
+        (
+            98,
+            42,
+            "Your chunks keep .* in 49% of .*; 21% of",
+            "Cut where .* 25 tokens keep 84",
+            True,
+        ),
+        (180, 0, "Your chunks keep .* in 90% of .*; 0% of", "Leave your chunks as they are", False),
+        (140, 20, "Your chunks keep .* in 70% of .*; 10% of", "Cut where .* 14 points more", False),
+    ],
+)
+def test_own_chunks_are_compared_with_sentences_of_their_length(
+    n_found: int,
+    n_cut: int,
+    verdict: str,
+    advice: str,
+    exceeded: bool,
+    cut: Chunks,
+    tiny_weights: Weights,
+) -> None:
+    one, own = measured([1, 0.9, 0.8], [1, 1, 1], []), own_chunks(n_found, n_cut)
+    result = answer(cut, tiny_weights, one, own, chunks="mine.csv", max_lost=0.4)
+    assert re.match(verdict, result.verdict)
+    assert re.match(advice, result.advice)
+    json, recalls = result.json()["own"], np.array([0.9, 0.8])
+    assert (json["recall_at_1"], json["cut_in_two"]) == (n_found / 200, n_cut / 200)
+    expected = np.interp(np.log(25), np.log([20, 30]), recalls)  # at 100 competing chunks
+    assert json["by_sentences"]["recall"] == pytest.approx(expected, abs=1e-6)
+    paired = one.ranks[0][1:] == 1
+    part = np.log(25 / 20) / np.log(30 / 20)
+    both = (1 - part) * paired[0] + part * paired[1] - (np.arange(200) < n_found)
+    low, high = json["by_sentences"]["interval"]
+    assert high - low == pytest.approx(2 * 1.96 * both.std() / 200**0.5, rel=0.15)
+    assert bool(result.details["exceeded"]) == exceeded
+    drawn = {line.name: line for line in result.plot().data}
+    assert list(drawn["your chunks"].y) == [n_found / 200]
+    assert "chunks that are cut 10% · tokens never read 5%" in result.numbers
 
 
 @pytest.mark.parametrize(
@@ -161,14 +243,7 @@ def answer(cut: Chunks, weights: Weights, one: Containment, **settings: object) 
     ],
 )
 def test_the_verdict_the_advice_and_the_advised_length_agree(
-    cosine: list[float],
-    dot: list[float],
-    recalls: list[float],
-    verdict: str,
-    advice: str,
-    tokens: int | None,
-    cut: Chunks,
-    tiny_weights: Weights,
+    cosine, dot, recalls, verdict, advice, tokens, cut, tiny_weights
 ) -> None:
     result = answer(cut, tiny_weights, measured(cosine, dot, recalls), similarity="dot")
     assert re.match(verdict, result.verdict)
@@ -178,7 +253,7 @@ def test_the_verdict_the_advice_and_the_advised_length_agree(
     assert result.picture["advised"] == tokens
     caveats = " ".join(result.caveats)
     assert "Chunks of over 3 sentences are left out: the model reads too few" in caveats
-    assert ("only the beginning of 25% of the whole texts" in caveats) == bool(recalls)
+    assert ("whole texts that are cut 25%" in result.numbers) == bool(recalls)
     drawn = {line.name: list(line.y) for line in result.plot().data}
     if recalls:
         judged = [entry["recall_at_10"] for entry in result.details["whole"]["chunks"]]
@@ -196,12 +271,7 @@ def test_the_verdict_the_advice_and_the_advised_length_agree(
     ],
 )
 def test_a_limit_is_exceeded_where_the_interval_is_beyond_it(
-    lost: float,
-    exceeded: list[str],
-    undecided: list[str],
-    caveat: str,
-    cut: Chunks,
-    tiny_weights: Weights,
+    lost, exceeded, undecided, caveat, cut, tiny_weights
 ) -> None:
     one = measured([1, 0.9, 0.8], [1, 0.9, 0.8], [])
     result = answer(cut, tiny_weights, one, chunk_tokens=40, max_lost=lost)

@@ -12,6 +12,7 @@ import pytest
 import clsviz
 from clsviz import cli
 from clsviz.analyses.search import SearchNumbers
+from clsviz.figures import quintiles
 from clsviz.results.result import Result
 from clsviz.results.search import advice_of, fix_table, fix_title, misled, misled_title, verdict_of
 from clsviz.statistics.exposure import QUINTILES, Ranking
@@ -158,7 +159,7 @@ def test_own_vectors_have_settings_that_they_heed(frame, tmp_path: Path, capsys)
     frame.assign(vector=vectors).to_parquet(own["vectors"])
     queries = frame.assign(vector=vectors[::-1], query=frame["title"], ids=range(240))
     queries.to_parquet(own["query_vectors"])
-    result = clsviz.search_test(**own, sample_size=200, seed=3)
+    result = clsviz.search_test(**own, sample_size=200, seed=3, similarity="dot")
     assert cli.main([*shlex.split(result.command)[1:], "--json"]) == 0
     again = json.loads(capsys.readouterr().out)
     assert {**again, "seconds": 0} == {**result.json(), "seconds": 0}
@@ -178,6 +179,31 @@ def test_json_holds_every_ranking_and_fix(dot: Result, frame: pd.DataFrame, opti
     settings = {"titles": "title", "column": "text", "similarity": "dot", "pooling": "cls"}
     other = clsviz.search_test(corpus=frame, **settings, **options).json()
     assert other["fixes"]["mean_pooled"]["recall_at_10"] == answer["recall_at_10"]
+
+
+def test_a_right_text_of_another_length_is_ranked_among_the_others(
+    dot: Result, frame: pd.DataFrame, options: dict[str, Any]
+) -> None:
+    lengthened = dot.answered.lengthened
+    rows = dot.table[(dot.table["right_tokens"] >= 10) & (2 * dot.table["right_tokens"] <= 40)]
+    encoder = clsviz.Encoder(options["model"])
+    queries, texts = (encoder.vectors(list(rows[name]), "mean") for name in ("query", "right"))
+    scores = queries @ encoder.vectors(list(frame["text"]), "mean").T
+    twice = encoder.vectors([f"{text} {text}" for text in rows["right"]], "mean")
+    after = np.einsum("ij,ij->i", queries, twice)
+    gains = after - np.einsum("ij,ij->i", queries, texts)
+    assert sorted(lengthened.gains[1, 1]) == pytest.approx(sorted(gains), abs=1e-4)
+    scores[np.arange(len(rows)), rows.index] = -np.inf
+    ranks = 1 + (scores > after[:, None]).sum(axis=1)
+    assert sorted(lengthened.ranks[1, 2]) == sorted(ranks)
+    lost = ranks.mean() - rows["right_rank"].mean()
+    assert dot.fact("places_lost_repeated") == pytest.approx(lost, abs=0.5)
+    assert list(quintiles.lengthened(dot).data[-1].y)[1] == dot.fact("places_lost_repeated")
+
+
+def test_status_1_and_the_facts_tell_of_truncated_texts(run) -> None:
+    whole = json.loads(run("--json")[1])
+    assert whole["truncated_share"] == whole["unread_tokens_share"] == 0
 
 
 def test_what_was_ranked_is_not_measured_again(frame, options, tmp_path: Path) -> None:
@@ -228,11 +254,3 @@ def test_status_1_means_that_an_exposure_is_surely_beyond_the_limit(run) -> None
         status, output, _ = run("--max-exposure", f"{limit:.4f}")
         assert status == expected
         assert caveat in output
-
-
-def test_the_command_of_a_result_repeats_it(run, options, tmp_path: Path) -> None:
-    settings = {"column": "text", "pooling": "cls", "similarity": "dot", "sample_size": 100}
-    result = clsviz.search_test(corpus=tmp_path / "texts.csv", **settings, **options)
-    again = json.loads(run(*shlex.split(result.command)[2:], "--json")[1])
-    assert again["recall_at_10"] == result.fact("recall_at_10")
-    assert again["pooling"] == "cls"

@@ -27,12 +27,12 @@ def test_pieces_never_cross_texts_and_sentences_know_theirs(tmp_path: Path) -> N
     cut = chunks.find(memory(), tmp_path, texts)
     assert cut.sizes == (1, 2, 3, 5, 8)
     for place, size in enumerate(cut.sizes):
-        words = cut.cut[place].table["sentence"].to_pylist()
+        words = cut.cut[place].chunks
         expected = [
             " ".join(some[at : at + size]) for some in map(split, texts) for at in range(0, 8, size)
         ]
         assert words == expected
-        for query, relevant in zip(cut.queries, cut.relevant(place), strict=True):
+        for query, relevant in zip(cut.queries, cut.cut[place].relevant, strict=True):
             assert relevant.tolist() == [
                 n for n, chunk in enumerate(words) if sentence(query) in chunk
             ]
@@ -46,7 +46,7 @@ def test_a_text_file_is_one_text_whose_beginning_is_taken(tmp_path: Path) -> Non
     path = tmp_path / "book.txt"
     path.write_text("\n\n".join(map(sentence, range(400))))
     cut = chunks.find(Experiment(corpus=str(path), sample_size=150), tmp_path)
-    assert cut.cut[0].table["sentence"].to_pylist() == [sentence(n) for n in range(150)]
+    assert cut.cut[0].chunks == [sentence(n) for n in range(150)]
     assert max(cut.sizes) == 30
     assert "150 of 400 sentences are cut into chunks: the first ones." in cut.caveats
 
@@ -57,18 +57,62 @@ def test_near_duplicates_are_right_too_and_search_once(tmp_path: Path) -> None:
     cut = chunks.find(memory(), tmp_path, pd.Series(texts))
     assert len(cut.queries) == 120
     assert cut.caveats == ("120 of 240 sentences search: different ones of at least 6 words.",)
-    assert all(len(relevant) == 2 for place in range(3) for relevant in cut.relevant(place))
+    assert all(len(relevant) == 2 for one in cut.cut for relevant in one.relevant)
 
 
 @pytest.mark.parametrize(("size", "least", "n"), [(600, 12, 600), (1700, 2, 1684)])
-def test_short_texts_give_way_to_long_ones_where_these_suffice(
-    size: int, least: int, n: int, tmp_path: Path
-) -> None:
+def test_short_texts_give_way_to_long_ones_where_these_suffice(size, least, n, tmp_path) -> None:
     long = [" ".join(map(sentence, range(at, at + 12))) for at in range(0, 1404, 12)]
     short = [" ".join(map(sentence, range(at, at + 2))) for at in range(1420, 1700, 2)]
     cut = chunks.find(memory(sample_size=size), tmp_path, [*long, *short, sentence(1701)])
     assert f"{n:,} of 1,685 sentences are cut into chunks: of " in cut.caveats[0]
     assert cut.caveats[0].endswith(f" texts, none of under {least} sentences.")
+
+
+def split_by_characters(text: str, size: int) -> list[str]:
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+@pytest.mark.parametrize("is_chinese", [False, True])
+def test_a_sentence_is_in_own_chunks_or_cut_in_two_or_left_out(
+    is_chinese: bool, tmp_path: Path
+) -> None:
+    draw = np.random.RandomState(0).randint(0x4E00, 0x5E00, (300, 20))
+    some = [f"{''.join(map(chr, row))}。" for row in draw]
+    if not is_chinese:
+        some = [f"The {' '.join(f'w{number}' for number in row[:9])}." for row in draw]
+    text = " ".join(some)
+    own = [*split_by_characters(text, len(text) // 60)[:30], "@" * 30, "9" * 40]
+    cut = chunks.find(memory(), tmp_path, [text], own=own)
+    assert cut.own
+    pairs = zip(cut.queries, cut.own.relevant, strict=True)
+    for query, relevant in pairs:
+        assert relevant.tolist() == [n for n, one in enumerate(own) if some[query][:-1] in one]
+    is_before = [text.find(one) < len(text) // 2 for one in some]
+    assert abs(len(cut.queries) - sum(is_before)) <= 1
+    assert "Your chunks that hold nothing of the texts: 2." in cut.caveats
+    assert any("hold nothing, left out: 1" in caveat for caveat in cut.caveats)
+
+
+def test_overlapping_chunks_share_sentences_and_hold_all(tmp_path: Path) -> None:
+    texts = [" ".join(map(sentence, range(start, start + 12))) for start in range(0, 240, 12)]
+    cut = chunks.find(memory(), tmp_path, texts)
+    for shared, starts in ((0, (0, 5, 10)), (2, (0, 3, 6, 9)), (4, (*range(8),))):
+        one = cut.recut(5, shared)
+        words = one.chunks
+        expected = [" ".join(some[at : at + 5]) for some in map(split, texts) for at in starts]
+        assert words == expected
+        for query, relevant in zip(cut.queries, one.relevant, strict=True):
+            assert relevant.tolist() == [
+                n for n, chunk in enumerate(words) if sentence(query) in chunk
+            ]
+    shuffled = cut.recut(5, seed=1)
+    words = shuffled.chunks
+    for query, relevant, at in zip(
+        cut.queries, shuffled.relevant, shuffled.positions[cut.queries], strict=True
+    ):
+        chunk = split(words[relevant[0]])
+        assert at == pytest.approx((chunk.index(sentence(query)) + 0.5) / len(chunk))
 
 
 def test_letters_are_the_words_of_chinese(tmp_path: Path) -> None:
@@ -87,8 +131,6 @@ def test_letters_are_the_words_of_chinese(tmp_path: Path) -> None:
         (["I saw it. You did. "] * 200, 500, "Only 0 of 400 .* Give longer texts"),
     ],
 )
-def test_texts_with_too_few_searches_cannot_tell(
-    texts: list[str], size: int, message: str, tmp_path: Path
-) -> None:
+def test_texts_with_too_few_searches_cannot_tell(texts, size, message, tmp_path) -> None:
     with pytest.raises(Undefined, match=message):
         chunks.find(memory(sample_size=size), tmp_path, texts)

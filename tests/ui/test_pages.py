@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from conftest import WORDS
 from streamlit.testing.v1 import AppTest
@@ -116,8 +115,6 @@ def test_a_page_waits_then_has_the_answer_of_python(
         (LENGTH, {"layer": "1", "pooling": "mean"}, "take the last"),
         (LENGTH, {"probe_size": "50"}, "Raise sample_size"),
         (SEARCH, {"search_corpus": "upload-0123456789abcdef"}, "Upload it again"),
-        (CHUNKS, {"search_corpus": "upload-0123456789abcdef"}, "Upload it again"),
-        (COMPARE, {"layer": "7"}, "has layers 0 to 2"),
         (COMPARE, {"others": "/missing/model"}, "/missing/model"),
         (MODEL, {"layer": "7"}, "has layers 0 to 2"),
     ],
@@ -161,27 +158,13 @@ def test_visitors_with_the_same_texts_have_commands_of_their_own(
         assert str(path) in page.run().code[-1].value
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_shipped_results_open_without_a_model(visit: Visit, runner: Runner, path: str) -> None:
-    page = redraw(visit(path, model="minilm", corpus="python-docs"), is_answered)
-    assert runner.n_loads == 0
-    assert not page.exception
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [
         ("length_cutoff", "1"),
-        ("length_cutoff", "inf"),
-        ("seed", "1e400"),
         ("seed", "9" * 300),
-        ("probe_size", "nan"),
-        ("sample_size", "many"),
         ("layer", "-1"),
-        ("pooling", "max"),
         ("colour", "red"),
-        ("model", "\x00"),
-        ("similarity", "near"),
         ("chunks", "perhaps"),
         ("search_pooling", "max"),
         ("search_corpus", "\x00"),
@@ -202,6 +185,15 @@ def test_a_setting_that_a_link_cannot_have_is_refused_in_a_sentence(
         page.run()
 
 
+def test_a_value_that_a_widget_cannot_have_is_refused_once(visit: Visit) -> None:
+    page = redraw(visit(**SMALL), is_answered)
+    page.number_input(key="length_cutoff").set_value(-5).run()
+    assert [words([error]) for error in page.error] == [
+        "length_cutoff is “-5”. Choose a number from 2 to 100,000."
+    ]
+    assert not any([page.warning, page.header])
+
+
 def test_files_of_the_server_are_closed_to_visitors(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,15 +211,15 @@ def test_who_cancels_does_not_end_the_job_of_another(
     visit: Visit, runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runner.gate.clear()
-    monkeypatch.setattr("clsviz.ui.server._session", lambda: "first")
+    monkeypatch.setattr("clsviz.ui.work.session", lambda: "first")
     first = redraw(visit(**SMALL), lambda page: page.button)
-    monkeypatch.setattr("clsviz.ui.server._session", lambda: "second")
+    monkeypatch.setattr("clsviz.ui.work.session", lambda: "second")
     second = redraw(visit(**SMALL), lambda page: runner.n_loads)
-    monkeypatch.setattr("clsviz.ui.server._session", lambda: "first")
+    monkeypatch.setattr("clsviz.ui.work.session", lambda: "first")
     first.button[0].click().run()
     assert "cancelled" in first.info[0].value
     assert is_done(first)
-    monkeypatch.setattr("clsviz.ui.server._session", lambda: "second")
+    monkeypatch.setattr("clsviz.ui.work.session", lambda: "second")
     assert not is_done(second.run())
     runner.gate.set()
     assert redraw(second, is_answered).header
@@ -282,10 +274,11 @@ def test_another_column_searches_by_a_click(
     assert has(redraw(linked, is_answered), expected)
 
 
-def test_one_model_alone_says_what_to_do(visit: Visit) -> None:
-    page = redraw(visit(COMPARE, sample_size="200"), lambda page: page.header)
-    assert "Choose another model" in page.info[0].value
-    assert [button.label for button in page.button] == ["Compare with untrained tiny"]
+def test_one_model_alone_is_compared_with_its_untrained_architecture(
+    visit: Visit, answer: Answer, titled: Path
+) -> None:
+    page = redraw(visit(COMPARE, sample_size="200", search_corpus=str(titled)), is_answered)
+    assert has(page, answer(COMPARE, sample_size=200))
 
 
 def test_a_sentence_has_tokens_a_place_neighbours_and_a_cosine(
@@ -353,18 +346,15 @@ def test_a_file_follows_to_other_pages_until_they_have_their_own(
     assert page.sidebar.caption[0].value == "Your file\\: c d\\.txt"
 
 
-def test_titles_search_whole_texts_and_pieces(
-    visit: Visit, sentences: list[str], tiny_model: Path, tmp_path: Path, capsys
+def test_titles_search_whole_texts_and_chunks(
+    visit: Visit, answer: Answer, link: dict[str, str], tmp_path: Path, capsys
 ) -> None:
-    some = [f"The {text[-40:]}." for text in sentences if len(text) > 40]
-    texts = [" ".join(some[n : n + 4]) for n in range(0, len(some), 4)]
-    table, titles = tmp_path / "table.csv", [text[-30:] for text in texts]
-    pd.DataFrame({"title": titles, "text": texts}).to_csv(table, index=False)
-    page = redraw(visit(CHUNKS, search_corpus=str(table), search_titles="title"), is_answered)
-    result = clsviz.chunk_test(str(tiny_model), table, titles="title", store=tmp_path)
+    page = redraw(visit(CHUNKS, **link, search_titles="title"), is_answered)
+    result = answer(CHUNKS, titles="title")
     assert has(page, result)
-    link = f"http://a.b/?model={tiny_model}&search_corpus={table}&search_titles=title"
-    assert cli.main(["chunk-test", "--query", link, "--store", str(tmp_path)]) == 0
+    linked = "&".join(f"{name}={text}" for name, text in page.query_params.items())
+    query = ["--query", f"http://a.b/?{linked}", "--store", str(tmp_path)]
+    assert cli.main(["chunk-test", *query]) == 0
     assert result.verdict in capsys.readouterr().out
 
 

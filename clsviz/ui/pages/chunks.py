@@ -18,6 +18,8 @@ READING = (
     "with bands of 95%."
 )
 
+OWN: Final = "The star: your chunks."
+
 JUDGED: Final = (
     "Right texts: the share of those right for a title that are among the first ten, by their best "
     "chunk; dotted, by texts that are not cut."
@@ -50,6 +52,7 @@ view = replace(sidebar.search(), sample_size=DEFAULT_CHUNKED)
 titles = st.session_state.get("search_titles") or ""
 similarity = st.session_state.similarity or "cosine"
 settings = {**asdict(view), "titles": titles, "similarity": similarity}
+settings["chunks"] = sidebar.own_chunks()
 result = work.answered(api.chunk_test, settings, HEIGHT)
 inputs = result.answered.inputs
 
@@ -60,7 +63,8 @@ chart.show(
     alt=f"{result.question} {result.verdict}",
     height=HEIGHT,
 )
-st.caption(READING + f" {JUDGED}" * bool(inputs.judged))
+own = f" {OWN}" * bool(result.answered.own_chunks)
+st.caption(READING + own + f" {JUDGED}" * bool(inputs.judged))
 share.show(result, share.revisions_of(result, "search_corpus"))
 layout.caveats(result)
 cards.show_table("All sizes as a table", result.table, LABELS, "Every size", SHARES)

@@ -6,12 +6,26 @@ from typing import Final
 import streamlit as st
 
 from clsviz import api
+from clsviz.figures import quintiles
 from clsviz.numbers import counted
-from clsviz.results.search import fix_table, fix_title, misled, misled_title
+from clsviz.results.search import (
+    fix_table,
+    fix_title,
+    lengthened_title,
+    match_table,
+    match_title,
+    misled,
+    misled_title,
+)
 from clsviz.sources.searches import Searches
 from clsviz.ui import cards, chart, layout, share, sidebar, work
 
-HEIGHT = 520
+HEIGHT, LOWER = 520, 240
+
+CHANGED = (
+    "A right text of some searches, cut to the first half of its words, said twice, or followed by "
+    "as many words that say nothing: the places that it loses among the others, with intervals."
+)
 
 READING = (
     "Exposure is how often texts of a fifth are among the first ten, over how often they are "
@@ -38,6 +52,13 @@ LABELS: Final = {
     "right_rank": "Right at",
 }
 """Columns of the tables."""
+
+MATCHES: Final = {
+    "threshold": "99 of 100 unrelated are under",
+    "right_median": "Median of right ones",
+    "right_above": "Right ones above",
+}
+"""Columns of the table of scores, by fifths of the texts' lengths."""
 
 WIDTHS: Final = {
     label: st.column_config.TextColumn(width=190)
@@ -113,6 +134,19 @@ with st.expander(layout.escape(fix_title(result)), key="fixes", on_change="rerun
             coefficients = correction["coefficients"].items()
             numbers = ", ".join(f"{name} = {x:.4g}" for name, x in coefficients)
             st.code(f"{correction['formula']}\n{numbers}".strip(), language=None, wrap_lines=True)
+with st.expander(
+    layout.escape(lengthened_title(result)), key="lengthened", on_change="rerun"
+) as box:
+    if box.open and result.answered.lengthened:
+        picture = work.picture(result, quintiles.lengthened)
+        chart.show(picture, key="lengthened-texts", alt=lengthened_title(result), height=LOWER)
+        st.caption(CHANGED)
+with st.expander(layout.escape(match_title(result)), key="matches", on_change="rerun") as box:
+    if box.open:
+        st.dataframe(
+            match_table(result)[list(MATCHES)].rename(columns=MATCHES),
+            alt="Scores of unrelated and of right texts, by fifths of their lengths",
+        )
 rows = misled(result)
 with st.expander(layout.escape(misled_title(rows)), key="misled", on_change="rerun") as box:
     if box.open and not rows.empty:

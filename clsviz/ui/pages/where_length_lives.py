@@ -9,7 +9,7 @@ from clsviz import api
 from clsviz.analyses.probes import SEEDS
 from clsviz.numbers import counted
 from clsviz.results.probes import findings
-from clsviz.settings import Experiment
+from clsviz.settings import Experiment, heeded
 from clsviz.ui import cards, chart, layout, share, sidebar, work
 
 HEIGHT, HEIGHT_WITH_RECALL = 440, 640
@@ -43,7 +43,8 @@ LABELS = {
 
 experiment: Experiment = st.session_state.experiment
 search, titles = sidebar.search(), st.session_state.get("search_titles") or ""
-settings = {**asdict(experiment), "search_corpus": search.corpus, "search_titles": titles}
+settings = asdict(heeded("probe", experiment))
+settings |= {"search_corpus": search.corpus, "search_titles": titles}
 extras = {name: st.session_state.get(name) == settings for name in ("random_weights", "recall")}
 question = {**settings, **{name: has or None for name, has in extras.items()}}  # None: if stored
 result = work.answered(api.probe, question, HEIGHT)
@@ -52,18 +53,11 @@ n_vectors = result.n_drawn
 
 cards.show_reading(result.corpus, experiment)
 layout.head(result)
-names = zip(result.table["layer"], result.table["vector"], strict=True)
-chart.show(
-    work.picture(result),
-    key="probes",
-    alt=f"{result.question} {result.verdict}",
-    height=HEIGHT_WITH_RECALL if has_recall else HEIGHT,
-    table="-".join(result.about[f"{name}_fingerprint"] for name in ("model", "corpus")),
-    on_pick=partial(
-        sidebar.take_layer,
-        [str(layer) if vector == "cls" else vector for layer, vector in names],
-    ),
-)
+rows = zip(result.table["layer"], result.table["vector"], strict=True)
+names = [str(layer) if vector == "cls" else vector for layer, vector in rows]
+fingerprints = "-".join(result.about[f"{name}_fingerprint"] for name in ("model", "corpus"))
+height = HEIGHT_WITH_RECALL if has_recall else HEIGHT
+chart.draw(result, height, table=fingerprints, on_pick=partial(sidebar.take_layer, names))
 st.caption(READING + f" {SEARCHED}" * has_recall)
 share.show(result, share.revisions_of(result))
 layout.caveats(result)
