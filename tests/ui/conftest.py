@@ -36,18 +36,23 @@ class Runner(InProcess):
         self.n_loads = 0
         self.texts: list[list[str]] = []
 
-    def load(self, weights: Weights, precision: Precision) -> None:
+    def load(self, weights: Weights, precision: Precision, kind: Kind = "norms") -> None:
         self.n_loads += 1
         if self.error:
             raise self.error
         self.gate.wait(SECONDS)
-        super().load(weights, precision)
+        super().load(weights, precision, kind)
 
     def run(
-        self, weights: Weights, precision: Precision, sentences: Sequence[str], kind: Kind
+        self,
+        weights: Weights,
+        precision: Precision,
+        sentences: Sequence[str],
+        kind: Kind,
+        prompt: str = "",
     ) -> Arrays:
         self.texts.append(list(sentences))
-        return super().run(weights, precision, sentences, kind)
+        return super().run(weights, precision, sentences, kind, prompt)
 
 
 def _forget() -> None:
