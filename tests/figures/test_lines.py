@@ -55,6 +55,15 @@ def test_random_weights_are_a_band() -> None:
     assert "random weights" not in traces(result_of(random_low=NAN, random_high=NAN))
 
 
+def test_recall_is_a_line_below_with_the_names_of_its_ends() -> None:
+    recalls = {"recall_at_10": [0.01, 0.1, 0.5, 0.6, 0.4]}
+    ends = {f"recall_at_10_{end}": recalls["recall_at_10"] for end in ("low", "high")}
+    figure = lines.probes(result_of(**recalls, **ends))
+    below = {line.name: list(line.y) for line in figure.data if line.yaxis == "y2" and line.text}
+    assert below["[CLS] vector"] == pytest.approx([0.01, 0.1, 0.5])
+    assert below.keys() == {label.text for label in figure.layout.annotations if label.yref == "y2"}
+
+
 def test_labels_overlap_neither_each_other_nor_a_line_on_a_phone() -> None:
     layers = pd.DataFrame(
         {

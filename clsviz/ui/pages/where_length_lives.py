@@ -65,25 +65,21 @@ for title, text in findings(result):
     with st.expander(layout.escape(title)):
         st.markdown(layout.escape(text))
 n = len(SEEDS) * n_vectors
-for name, is_there, title, text in (
-    (
-        "recall",
-        has_recall,
-        "Which layer finds the right text?",
-        "Meaning next to length: titles search for their texts by the vector after every layer. "
+offers = {
+    "Which layer finds the right text?": (
+        *("recall", has_recall, "Titles search for their texts by the vector after every layer."),
         "Measuring the texts takes a while",
     ),
-    (
-        "random_weights",
-        has_random,
-        "Would random weights do as well?",
-        f"The same architecture, before any training. Measuring {counted(n)}, with random "
-        f"weights of {len(SEEDS)} seeds, adds a band to the picture{work.cost(result.weights, n)}",
+    "Would random weights do as well?": (
+        *("random_weights", has_random, "The same architecture, before any training."),
+        f"Measuring {counted(n)}, with random weights of {len(SEEDS)} seeds, adds a band to the "
+        f"picture{work.cost(result.weights, n)}",
     ),
-):
+}
+for title, (name, is_there, text, cost) in offers.items():
     if not is_there:
         with st.expander(title):
-            st.markdown(f"{text}; then it is stored.")
+            st.markdown(f"{text} {cost}; then it is stored.")
             icon, is_asked = ":material/play_arrow:", extras[name]
             if st.button("Measure", key=f"measure-{name}", icon=icon, disabled=is_asked):
                 st.session_state[name] = settings
