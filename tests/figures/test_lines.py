@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from clsviz.figures import lines
 from clsviz.figures.image import render
