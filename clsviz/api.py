@@ -46,7 +46,7 @@ from clsviz.settings import (
     refuse,
     settings_of,
 )
-from clsviz.sources.models import UNTRAINED
+from clsviz.sources.models import MPNET, UNTRAINED
 
 Store: TypeAlias = str | Path | Workspace | None
 """The folder of what is stored, by default `default_store()`; the server gives its workspace."""
@@ -274,8 +274,9 @@ def compare(
 ) -> Result:
     """Compare models on the same sentences: search, probe and norm.
 
-    models: two to six names, or one that is compared with its untrained architecture, on those of
-    the first `probe_size` sentences that all of the models read as a whole.
+    models: two to six names, compared on those of the first `probe_size` sentences that all of the
+    models read as a whole. One is compared with its untrained architecture; the built-in one, as
+    long as nothing else is set, with MPNet, whose answers come with clsviz.
     corpora: several names, in the place of corpus.
     search_corpus: what all models search by cosine, as `search_test` does; "" for no search.
     search_pooling: the vector that searches. chunks: also cut the texts that are searched into
@@ -286,14 +287,15 @@ def compare(
     each model and corpus. Raises ClsvizError.
     """
     names = models.split(",") if isinstance(models, str) else models
-    if not any(names) and not encode:
-        names = [DEFAULTS["model"]]
-    names = [name.strip() for name in (*names, *encode) if name.strip()]
-    if len(names) == 1 and not encode:
-        base = names[0].removeprefix(UNTRAINED)
-        names.append(UNTRAINED + base if base == names[0] else base)
-    check_models(names)
+    names = [name.strip() for name in (*names, *encode) if name.strip()] or [DEFAULTS["model"]]
     experiment, texts = _experiment(names[0], corpus, settings)
+    if len(names) == 1 and not encode:
+        others = search_corpus, search_pooling, chunks, texts, *corpora
+        defaults = DEFAULTS["search_corpus"], DEFAULTS["search_pooling"], False, None
+        is_default = (experiment, others) == (Experiment(), defaults)
+        base = names[0].removeprefix(UNTRAINED)
+        names += [MPNET if is_default else UNTRAINED + base if base == names[0] else base]
+    check_models(names)
     views = [replace(experiment, corpus=name) for name in dict.fromkeys(corpora)] or [experiment]
     search = comparing.search_of(experiment, search_corpus, search_pooling)
     if encode:

@@ -36,8 +36,8 @@ class LengthEvaluator(SentenceEvaluator):  # type: ignore[misc]
         Exposures are NaN where they are undefined. Raises ClsvizError.
         """
         is_dot = model.similarity_fn_name == "dot"
-        settings = {"similarity": "dot" if is_dot else "cosine"} | self.settings
-        function = {
+        settings: dict[str, Any] = {"similarity": "dot" if is_dot else "cosine"} | self.settings
+        function: dict[str, Any] = {
             "encode": partial(model.encode_document, show_progress_bar=False),
             "encode_query": partial(model.encode_query, show_progress_bar=False),
             "count_tokens": lambda text: len(model.tokenizer.tokenize(text)),

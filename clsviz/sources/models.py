@@ -57,6 +57,11 @@ OTHER_PAGES: Final = (
 )
 """What to do about a model without [CLS]."""
 
+MPNET: Final = "sentence-transformers/all-mpnet-base-v2"
+
+RECORDED: Final = {MPNET: "c713e6f6dce4968e"}
+"""Fingerprints of models whose answers come with clsviz; their settings lie in `data`."""
+
 UNTRAINED_RECIPE: Final = 1  # raised when random weights are made in another way
 BUILT_IN: Final = "d57884def4b43ec8"  # the built-in model’s fingerprint: its 90 MB need not be read
 TOKENIZER: Final = "tokenizer.json"
@@ -141,6 +146,14 @@ def find(
         return Weights(name, f"untrained {label}", folder, digest, True, seed, **about)
     digest = BUILT_IN if base == "minilm" else fingerprint(settings + weights)
     return Weights(name, label, folder, digest, **about)
+
+
+def record(name: str) -> Weights | None:
+    """A model without its weights, whose answers come with clsviz; None for others."""
+    if name not in RECORDED:
+        return None
+    folder = Path(str(files("clsviz"))) / "sources" / "data" / name.rpartition("/")[2]
+    return Weights(name, MODELS[name], folder, RECORDED[name], pipeline=read_pipeline(folder))
 
 
 def is_folder(name: str) -> bool:
