@@ -35,11 +35,11 @@ class Counting(InProcess):
     def __init__(self, fails_at: int = 10**9) -> None:
         self.n, self.fails_at = 0, fails_at
 
-    def run(self, weights, precision, sentences, kind):
+    def run(self, weights, precision, sentences, *rest):
         if self.n + len(sentences) > self.fails_at:
             raise ModelError("It broke.")
         self.n += len(sentences)
-        return super().run(weights, precision, sentences, kind)
+        return super().run(weights, precision, sentences, *rest)
 
 
 def cancel(done: int, *_: object) -> None:
