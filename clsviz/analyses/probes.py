@@ -154,7 +154,8 @@ def probes(
         publish(numbers)
         model = prepared.weights, numbers.scores.names
         found = by_layer(*model, experiment, recall, workspace, progress)
-        numbers = replace(numbers, recall=found)
+        seconds = numbers.seconds + (found.seconds if found else 0.0)
+        numbers = replace(numbers, recall=found, seconds=seconds)
     if random_weights is False:
         return numbers
     publish(numbers)

@@ -83,8 +83,8 @@ def test_checks_are_put_in_words(direction, half, shuffled, titles) -> None:
 
 
 def answer(measured: Measured, experiment: Experiment, store: Results) -> Result:
-    scores = score(measured, None, experiment, store, silent)
-    controls = control(measured, None, experiment, scores, store)
+    scores = score(measured, experiment, store, silent)
+    controls = control(measured, experiment, scores, store)
     prepared = Prepared(measured.weights, measured.sample)
     return result_of(ProbeNumbers(prepared, scores, controls), experiment)
 
