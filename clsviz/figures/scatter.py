@@ -142,7 +142,8 @@ def _lines(result: Result, lengths: NDArray[np.int32]) -> list[Trace]:
     if bands := result.picture.get("bands"):
         look = {"color": SUMMARY, "width": 1.5}
         lines.append(("━ median, 5–95% shaded", bands["lengths"], bands["median"], look))
-    bold, thin = {"width": 3}, {"width": 2, "dash": "dot"}
+    bold: Trace = {"width": 3}
+    thin: Trace = {"width": 2, "dash": "dot"}
     curve = result.picture.get("curve")
     is_by_curve = bool(curve and curve["is_answer"])
     if curve:

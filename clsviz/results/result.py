@@ -63,18 +63,15 @@ class Fact:
     @property
     def words(self) -> str:
         """The value in words."""
-        return DASH if self.is_undefined else FORMS[self.form](self.value)
+        if self.value is None or math.isnan(self.value):
+            return DASH
+        return FORMS[self.form](self.value)
 
     @property
     def ends(self) -> str:
         """The interval in words, or ""."""
         ends = [FORMS[self.form](end) for end in self.interval or () if math.isfinite(end)]
-        return " to ".join(ends) if len(ends) == 2 and not self.is_undefined else ""
-
-    @property
-    def is_undefined(self) -> bool:
-        """True without a value."""
-        return self.value is None or math.isnan(self.value)
+        return " to ".join(ends) if len(ends) == 2 and self.words != DASH else ""
 
 
 @dataclass(frozen=True, eq=False)

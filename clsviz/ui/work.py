@@ -62,7 +62,8 @@ def norms(experiment: Experiment, height: int) -> Result:
 def weights(experiment: Experiment, height: int) -> Weights:
     """The model of an experiment; the page stops until it is here."""
     names = experiment.model, experiment.seed
-    return require(ask(("find", *names), partial(find_model, *names)), height)
+    job: Job[Weights] = ask(("find", *names), partial(find_model, *names))
+    return require(job, height)
 
 
 def cost(weights: Weights | None, n_sentences: int) -> str:
