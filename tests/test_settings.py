@@ -27,6 +27,7 @@ settings = some.fixed_dictionaries(
         **numbers,
         "sample_size": numbers["sample_size"] | some.just("all"),
         "layer": numbers["layer"] | some.none(),
+        **dict.fromkeys(("query_prompt", "text_prompt"), some.none() | some.just("") | names),
     },
 )
 
@@ -45,7 +46,7 @@ def test_a_link_says_all_settings(values: dict) -> None:
         ("sample_size", "1", "sample_size is “1”."),
         ("sample_size", "5000.0", "sample_size is “5000.0”."),
         ("length_cutoff", "1", "length_cutoff is “1”."),
-        ("pooling", "max", "pooling is “max”. Choose cls or mean or pooler."),
+        ("pooling", "max", "pooling is “max”. Choose cls or mean or pooler or pipeline."),
         ("precision", "double", "precision is “double”."),
         ("model", "a" * 501, "Choose a name of at most 500 printable characters."),
         ("corpus", "a\x1bb", "Choose a name of at most 500 printable characters."),
@@ -80,11 +81,14 @@ OTHERS = {
     "length_cutoff": 30,
     "layer": 1,
     "pooling": "pooler",
+    "query_prompt": "a query: ",
+    "text_prompt": "",
     "unit": "words",
 }
 HEEDED = {
-    "measure": {*OTHERS} - {"probe_size"},
-    **{name: {*OTHERS} for name in ("probe", "compare", "report")},
+    "measure": {*OTHERS} - {"probe_size", "query_prompt", "text_prompt"},
+    "probe": {*OTHERS} - {"query_prompt"},
+    **{name: {*OTHERS} for name in ("compare", "report")},
     "search-test": {*OTHERS}
     - {"precision", "probe_size", "length_cutoff", "layer", "segmentation"},
 }
@@ -131,7 +135,7 @@ def test_a_refusal_says_why(question: str, settings: dict, sentence: str) -> Non
 @pytest.mark.parametrize(
     ("kind", "settings", "sentence"),
     [
-        (SearchSettings, {"similarity": "l2"}, "similarity is “l2”. Choose cosine or dot."),
+        (SearchSettings, {"similarity": "l2"}, "similarity is “l2”. Choose auto or cosine or dot."),
         (SearchSettings, {"max_exposure": 0.5}, "max_exposure is 0.5. Choose a number from 1 to"),
         (SearchSettings, {"max_exposure": float("nan")}, "max_exposure is nan."),
         (ChunkTestSettings, {"queries": Path("q")}, "There are queries, and no searches."),
@@ -147,7 +151,7 @@ def test_settings_of_tests_are_checked(kind: type, settings: dict, sentence: str
 
 def test_own_vectors_of_a_search_refuse_by_their_settings() -> None:
     own = SearchSettings(vectors=Path("a.npz"), query_vectors=Path("b.npz"))
-    searched = {"corpus": "python-api", "pooling": "mean"}
+    searched = {"corpus": "python-api", "pooling": "pipeline"}
     refuse("search-test", Experiment(**searched, seed=1, sample_size="all"), own)
     for name, value in {"pooling": "cls", "column": "mean", "corpus": "python-docs"}.items():
         with pytest.raises(SettingError, match=f"^{name} is .* own vectors do not have"):
