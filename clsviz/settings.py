@@ -16,7 +16,7 @@ Segmentation = Literal["auto", "sentences", "lines", "paragraphs"]
 Precision = Literal["exact", "fast"]
 Pooling = Literal["cls", "mean", "pooler", "pipeline"]
 Unit = Literal["tokens", "words", "characters"]
-Similarity = Literal["cosine", "dot"]
+Similarity = Literal["auto", "cosine", "dot"]
 
 LONGEST_NAME: Final = 500  # characters of a setting that has neither values nor ends
 
@@ -153,7 +153,8 @@ _ROWS: Final = (
     Setting("search_pooling", "pipeline", "Vector to search by",
             "That of the model’s own pipeline, with its prompts, is what people search by.",
             SEARCHING, get_args(Pooling), of_search="pooling"),
-    Setting("similarity", "cosine", "Similarity", "Dot product heeds norms, cosine does not.",
+    Setting("similarity", "auto", "Similarity",
+            "Dot product heeds norms, cosine does not; auto takes the one that the model names.",
             SEARCHED, get_args(Similarity)),
     Setting("query_prompt", None, "Prompt before queries",
             "Empty takes the model’s own, none takes none.", SEARCHING, word=("none", ""),
@@ -221,6 +222,10 @@ _ROWS: Final = (
             ends=(0, 0.9), kind=float),
     Setting("random_weights", False, "", "Compare with random weights, of three seeds.",
             ("probe",), kind=bool),
+    Setting("encode", None, "", "module:function[:query_function]: a function from a list of texts "
+            "to an array, in the place of the model.", (*PROBED, *SEARCHES)),
+    Setting("name", "", "", "Of the function of encode: its vectors are stored under it.",
+            (*PROBED, *SEARCHES)),
     Setting("recall", False, "", "Search by the vector after every layer, too.", ("probe",),
             kind=bool),
     Setting("ray", None, "",

@@ -69,7 +69,7 @@ def test_a_result_shows_itself_in_a_notebook(options: dict, sentences: list[str]
 
 
 def test_vectors_of_sentences_come_from_the_encoder_by_name(tiny_model: Path) -> None:
-    vectors = clsviz.Encoder(str(tiny_model)).vectors(["the cat sings", "a dog"], "mean")
+    vectors = clsviz.Encoder(str(tiny_model)).encode(["the cat sings", "a dog"], "mean")
     assert vectors.shape == (2, 16)
     with pytest.raises(AttributeError, match="has no attribute 'Decoder'"):
         clsviz.Decoder  # noqa: B018

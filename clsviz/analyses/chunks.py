@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz.analyses.select import is_symmetric, prompts_of, resolve
+from clsviz.analyses.select import is_symmetric, prompts_of, resolve, similarity_of
 from clsviz.errors import Undefined
 from clsviz.jobs.measure import Workspace, last_vectors
 from clsviz.measurements import Kind
@@ -292,11 +292,12 @@ def chunk_test(
                 choice["judged"] = judgements.read(settings.searches, settings.queries, progress)
             judged = searches.find(view, workspace.root, **choice, progress=progress)
     inputs, experiment = ChunkInputs(weights, cut, judged), resolve(experiment, weights)
-    of_all = experiment, settings.similarity, workspace, progress
+    similarity = similarity_of(settings.similarity, experiment, weights)
+    of_all = experiment, similarity, workspace, progress
     measured = contained(inputs, *of_all)
     own = recut(inputs, cut.own, measured, *of_all) if cut.own else None
     with progress.at("analysis"):
-        numbers = ChunkNumbers.of(inputs, measured, settings.similarity, experiment.seed, own)
+        numbers = ChunkNumbers.of(inputs, measured, similarity, experiment.seed, own)
     return _with_controls(numbers, settings, *of_all)
 
 

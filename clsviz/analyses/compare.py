@@ -1,6 +1,7 @@
 """Search, probe, norm and chunks of several models on the same sentences."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -12,8 +13,9 @@ from clsviz.analyses.norms import line_of
 from clsviz.analyses.probes import baseline_error, predict
 from clsviz.analyses.search import Rankings, ranked
 from clsviz.analyses.select import layer_of, norms_of, resolve, select, used_of
-from clsviz.errors import SettingError, Undefined
+from clsviz.errors import NotMeasured, SettingError, Undefined
 from clsviz.jobs.measure import Workspace, draw, find_model, measure, stored
+from clsviz.jobs.worker import NoRunner
 from clsviz.measurements import Kind, Last
 from clsviz.numbers import lowered
 from clsviz.progress import Progress
@@ -21,7 +23,7 @@ from clsviz.questions import DEFAULT_CHUNKED
 from clsviz.settings import Experiment, Pooling
 from clsviz.sources.chunks import Chunks
 from clsviz.sources.chunks import find as find_chunks
-from clsviz.sources.models import Weights
+from clsviz.sources.models import RECORDED, Weights
 from clsviz.sources.sampling import Measured, Prepared
 from clsviz.sources.searches import Searches, bounded
 from clsviz.sources.searches import find as find_searches
@@ -147,6 +149,11 @@ def compare(
     if search is None and has_chunks:
         reason = "chunks is set, and search_corpus is empty."
         raise SettingError(reason, "Name the corpus whose texts are cut.")
+    if RECORDED.keys() & {*names} and not isinstance(workspace.runner, NoRunner):
+        from_store = replace(workspace, runner=NoRunner())
+        with suppress(NotMeasured):  # then its weights are not needed
+            inputs = names, experiments, search, from_store, progress, texts
+            return compare(*inputs, has_chunks=has_chunks)
     seed, runner = experiments[0].seed, workspace.runner
     weights = [find_model(name, seed, progress, runner) for name in names]
     samples = [draw(view, workspace, progress, texts) for view in experiments]

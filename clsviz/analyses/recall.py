@@ -117,19 +117,17 @@ def by_layer(
         measure(one, search, "vectors", workspace, part)
         for one, part in zip(prepared, parts, strict=True)
     )
-    emitted: tuple[Last, ...] = ()
+    emitted, seconds = tuple[Last, ...](), texts.seconds + queries.seconds
     if "pipeline" in names:
-        last = (emitting, workspace)
-        emitted = (
-            last_vectors(prepared[1], *last, parts[1], "query")[0],
-            last_vectors(prepared[0], *last, parts[0])[0],
-        )
+        of_queries, more = last_vectors(prepared[1], emitting, workspace, parts[1], "query")
+        of_texts, rest = last_vectors(prepared[0], emitting, workspace, parts[0])
+        emitted, seconds = (of_queries, of_texts), seconds + more + rest
     with progress.at("analysis"):
         assert isinstance(texts.norms, Vectors)
         assert isinstance(queries.norms, Vectors)
         recalls = compute(made, names, queries.norms, texts.norms, seed, emitted)
         recalls = workspace.results.put(key, recalls)
-    return LayerSearch(settings, made, key, recalls, texts.seconds + queries.seconds)
+    return LayerSearch(settings, made, key, recalls, seconds)
 
 
 def compute(

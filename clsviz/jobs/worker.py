@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.encoder.anatomy import Anatomy
-from clsviz.errors import ModelError, quote
+from clsviz.errors import ModelError, NotMeasured, quote
 from clsviz.measurements import Arrays, Emitted, Kind
 from clsviz.progress import Progress, silent
 from clsviz.settings import Precision
@@ -176,11 +176,15 @@ IN_PROCESS: Final = InProcess()
 
 
 class NoRunner(InProcess):
-    """Runs no model: results are those that are stored."""
+    """Runs no model: results are those that are stored; raises NotMeasured for others."""
+
+    def find(self, name: str, seed: int = 0, progress: Progress = silent) -> Weights:
+        """A model; its weights are not needed where its answers come with clsviz."""
+        return models.record(name) or super().find(name, seed, progress)
 
     def _call(self, function: Callable[..., T], weights: Weights, *rest: Any) -> T:
         reason = f"{weights.label} has no stored measurements for this answer."
-        raise ModelError(reason, "Open the answer’s page first.")
+        raise NotMeasured(reason, "Open the answer’s page first.")
 
 
 class Worker(InProcess):

@@ -71,7 +71,7 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
     unknown = unknown_tokens(weights, cut.sentences[:MOST_TEXTS])
     own = _caveats(answer, excess, settings, experiment)
     view = resolve(experiment, weights)
-    shipped = origin(key_of(inputs, view, settings.similarity))
+    shipped = origin(key_of(inputs, view, answer.similarity))
     return Result(
         kind="chunks",
         question=QUESTION,
@@ -101,6 +101,7 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
             **asdict(experiment),
             **provenance.values(settings),
             **vector_of(weights, view),
+            "similarity": answer.similarity,
             "width": measured.width,
             "model_fingerprint": weights.fingerprint,
             "corpus_fingerprint": cut.texts.fingerprint,

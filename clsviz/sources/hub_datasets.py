@@ -138,9 +138,6 @@ def stored_rounds(folder: Path) -> tuple[pa.Table, State | None]:
     return pa.concat_tables(rounds), state
 
 
-# --- Rounds --------------------------------------------------------------------------------------
-
-
 def read_rounds(
     experiment: Experiment, state: State | None, progress: Progress, limits: Limits
 ) -> Iterator[tuple[pa.Table, State]]:
@@ -207,9 +204,6 @@ def cut_round(
     counts: dict[str, Any] = {"n_groups": n_groups, "doubts": dict(doubts)}
     state = replace(state, segmentation=how, language=language, **counts)
     return cuts.take(order).cast(SCHEMA).combine_chunks(), state
-
-
-# --- Splits --------------------------------------------------------------------------------------
 
 
 def find_split(

@@ -57,6 +57,11 @@ OTHER_PAGES: Final = (
 )
 """What to do about a model without [CLS]."""
 
+MPNET: Final = "sentence-transformers/all-mpnet-base-v2"
+
+RECORDED: Final = {MPNET: "c713e6f6dce4968e"}
+"""Fingerprints of models whose answers come with clsviz; their settings lie in `data`."""
+
 UNTRAINED_RECIPE: Final = 1  # raised when random weights are made in another way
 BUILT_IN: Final = "d57884def4b43ec8"  # the built-in model’s fingerprint: its 90 MB need not be read
 TOKENIZER: Final = "tokenizer.json"
@@ -98,9 +103,8 @@ class Weights:
 
     def key(self, pooling: str) -> str:
         """The fingerprint of all that a vector of texts depends on, but prompts."""
-        return f"{self.fingerprint}-{self.pipeline.fingerprint}" * (pooling == "pipeline") or (
-            self.fingerprint
-        )
+        emitted = f"{self.fingerprint}-{self.pipeline.fingerprint}"
+        return emitted if pooling == "pipeline" else self.fingerprint
 
 
 def find(
@@ -132,8 +136,8 @@ def find(
         revision = re.findall("[0-9a-f]{40}", str(folder))[-1]
     settings, weights = read_files(folder, base, not is_untrained and base != "minilm")
     no_cls = why_no_cls(folder, base)
-    about: dict[str, Any] = {"revision": revision, "pipeline": read_pipeline(folder)}
-    about["no_cls"] = no_cls
+    pipeline = read_pipeline(folder)
+    about: dict[str, Any] = {"revision": revision, "pipeline": pipeline, "no_cls": no_cls}
     if is_untrained:
         if no_cls:
             raise ModelError(f"{label} {no_cls}: random weights are not tried.", ANOTHER)
@@ -142,6 +146,14 @@ def find(
         return Weights(name, f"untrained {label}", folder, digest, True, seed, **about)
     digest = BUILT_IN if base == "minilm" else fingerprint(settings + weights)
     return Weights(name, label, folder, digest, **about)
+
+
+def record(name: str) -> Weights | None:
+    """A model without its weights, whose answers come with clsviz; None for others."""
+    if name not in RECORDED:
+        return None
+    folder = Path(str(files("clsviz"))) / "sources" / "data" / name.rpartition("/")[2]
+    return Weights(name, MODELS[name], folder, RECORDED[name], pipeline=read_pipeline(folder))
 
 
 def is_folder(name: str) -> bool:
@@ -276,7 +288,7 @@ def read_files(folder: Path, model: str, has_weights: bool) -> tuple[list[Path],
     """
     names = [path.name for path in folder.glob("*") if path.is_file()]
     root = pipeline_folder(folder)
-    is_static = bool(root) and first_step(root) == "StaticEmbedding"
+    is_static = root is not None and first_step(root) == "StaticEmbedding"
     settings, weights = choose_files(names, model, has_weights, is_static)
     spare = [] if root else [LIMITS]
     spare += VOCABULARIES if TOKENIZER in names else ()
