@@ -352,14 +352,16 @@ def unknown_tokens(weights: Weights, texts: Sequence[str]) -> list[str]:
     """
     path = weights.folder / TOKENIZER
     beginnings = tuple(text[:MOST_CHARACTERS] for text in texts[:MOST_TEXTS])
-    share, of_texts = _unknown_shares(path, beginnings) if path.is_file() else (0.0, 0.0)
+    share, of_texts = 0.0, 0.0
+    if path.is_file():
+        share, of_texts = _unknown_shares(path, weights.fingerprint, beginnings)
     whole = f", and all of {of_texts:.0%} of the texts" * (of_texts >= UNREAD)
     sentence = f"{share:.0%} of the tokens{whole} are unknown to {weights.label}"
     return [f"{sentence}: its vectors hide these words."] * (max(share, of_texts) >= UNREAD)
 
 
 @functools.lru_cache(20)
-def _unknown_shares(path: Path, texts: tuple[str, ...]) -> tuple[float, float]:
+def _unknown_shares(path: Path, _fingerprint: str, texts: tuple[str, ...]) -> tuple[float, float]:
     """Shares of unknown tokens, and of texts that have no others."""
     import tokenizers
 
