@@ -207,14 +207,15 @@ def _compare(inputs: CompareInputs, workspace: Workspace, progress: Progress) ->
             if isinstance(inputs.chunks, Chunks) and inputs.search:
                 cut = ChunkInputs(one.weights, inputs.chunks)
                 part = progress.part(done, total, "texts")
-                containment = chunking.contained(cut, inputs.search, "cosine", workspace, part)
-                cuts.append(ChunkNumbers.of(cut, containment, "cosine", experiment.seed))
+                measured = chunking.by_sizes(cut, inputs.search, workspace, part)
+                cuts.append(ChunkNumbers.of(cut, measured, "cosine", experiment.seed))
                 done += n_chunks
         except Undefined as error:
             inputs = replace(inputs, chunks=_of_model(one.weights, error))
     searched = rankings if isinstance(inputs.searches, Searches) else []
     cuts = cuts if isinstance(inputs.chunks, Chunks) else []
-    seconds += sum(one.seconds for one in searched) + sum(one.measured.seconds for one in cuts)
+    of_chunks = (size for one in cuts for size in one.measured)
+    seconds += sum(one.seconds for one in (*searched, *of_chunks))
     with progress.at("analysis"):
         comparison = known or _computed(inputs, workspace, progress)
         rows: list[Numbers] = []
@@ -335,7 +336,7 @@ def _chunks(cuts: Sequence[ChunkNumbers]) -> list[Numbers]:
     """For each model CHUNKS."""
     last, rows = min((len(one.own) for one in cuts), default=0) - 1, []
     for one in cuts:
-        recall, size = one.own[last], (one.measured.sizes[last], one.measured.n_chunks[last])
+        recall, size = one.own[last], (one.sizes[last], one.measured[last].n_chunks)
         columns = one.advised or np.nan, *size, recall.recall_at_1, *recall.interval
         rows.append(dict(zip(CHUNKS, columns, strict=True)))
     return rows

@@ -340,17 +340,21 @@ def test_a_file_follows_to_other_pages_until_they_have_their_own(
     assert page.sidebar.caption[0].value == "Your file\\: c d\\.txt"
 
 
-def test_titles_search_whole_texts_and_pieces(
+def test_titles_and_own_chunks_are_settings_of_the_link(
     visit: Visit, sentences: list[str], tiny_model: Path, tmp_path: Path, capsys
 ) -> None:
     some = [f"The {text[-40:]}." for text in sentences if len(text) > 40]
     texts = [" ".join(some[n : n + 4]) for n in range(0, len(some), 4)]
     table, titles = tmp_path / "table.csv", [text[-30:] for text in texts]
     pd.DataFrame({"title": titles, "text": texts}).to_csv(table, index=False)
-    page = redraw(visit(CHUNKS, search_corpus=str(table), search_titles="title"), is_answered)
-    result = clsviz.chunk_test(str(tiny_model), table, titles="title", store=tmp_path)
+    own = tmp_path / "own.csv"
+    pd.DataFrame({"text": some}).to_csv(own)
+    settings = {"search_corpus": str(table), "search_titles": "title", "own_chunks": str(own)}
+    page = redraw(visit(CHUNKS, **settings), is_answered)
+    result = clsviz.chunk_test(str(tiny_model), table, titles="title", chunks=own, store=tmp_path)
+    assert result.verdict.startswith("Your chunks keep")
     assert has(page, result)
-    link = f"http://a.b/?model={tiny_model}&search_corpus={table}&search_titles=title"
+    link = f"http://a.b/?model={tiny_model}&" + "&".join(map("=".join, settings.items()))
     assert cli.main(["chunk-test", "--query", link, "--store", str(tmp_path)]) == 0
     assert result.verdict in capsys.readouterr().out
 
