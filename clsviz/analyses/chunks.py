@@ -183,8 +183,8 @@ class ChunkNumbers:
         length = crossing(shares, tokens, KEPT, seed)
         read = [one for one in measured if one.truncated <= MOST_CUT]  # the shorter ones
         columns = [one.ranks[way] for one in read], [one.positions for one in read]
-        both = (np.reshape(rows, (-1, measured[0].ranks.shape[1])) for rows in columns)
-        position = position_effect(*both, sizes[: len(read)], seed)
+        ranks, positions = (np.reshape(c, (-1, measured[0].ranks.shape[1])) for c in columns)
+        position = position_effect(ranks, positions, sizes[: len(read)], seed)
         numbers = cls(inputs, measured, similarity, recalls, n_equal, length, position, judged)
         if judged:
             *of_sizes, uncut = judged.recalls
@@ -230,6 +230,11 @@ def shares_of(measured: Sequence[Containment], way: str, n_equal: int) -> Floats
     """How likely each search finds its chunk first at equal competition: (n_sizes, n_searches)."""
     place = RETRIEVERS.index(way)
     return np.stack([expected(one.ranks[place], one.n_chunks, n_equal) for one in measured])
+
+
+def n_shared(size: int, overlap: float) -> int:
+    """Sentences that a chunk of so many repeats, for a share: at least one, and not all."""
+    return min(max(1, round(overlap * size)), size - 1)
 
 
 def nearest(tokens: Sequence[float], length: float) -> int:
@@ -289,10 +294,11 @@ def _with_controls(
         tokens = settings.chunk_tokens or (own.measured.tokens if own else numbers.advised or 0)
         place = max(1, nearest(numbers.tokens, tokens))
         size = numbers.sizes[place]
-        n_shared = min(max(1, round(settings.overlap * size)), size - 1)
-        one = contained(inputs, cut.recut(size, n_shared), *on)
-        firsts = (some.ranks[way] == 1 for some in (one, numbers.measured[place]))
-        gain = Gain.of(*(first.astype(float) for first in firsts), seed)
+        one = contained(inputs, cut.recut(size, n_shared(size, settings.overlap)), *on)
+        after, before = (
+            (some.ranks[way] == 1).astype(float) for some in (one, numbers.measured[place])
+        )
+        gain = Gain.of(after, before, seed)
         numbers = replace(numbers, overlap=(place, one, gain))
     low, high = numbers.position[1]
     if low > 0 or high < 0:

@@ -214,8 +214,8 @@ def _compare(inputs: CompareInputs, workspace: Workspace, progress: Progress) ->
             inputs = replace(inputs, chunks=_of_model(one.weights, error))
     searched = rankings if isinstance(inputs.searches, Searches) else []
     cuts = cuts if isinstance(inputs.chunks, Chunks) else []
-    of_chunks = (size for one in cuts for size in one.measured)
-    seconds += sum(one.seconds for one in (*searched, *of_chunks))
+    seconds += sum(one.seconds for one in searched)
+    seconds += sum(size.seconds for one in cuts for size in one.measured)
     with progress.at("analysis"):
         comparison = known or _computed(inputs, workspace, progress)
         rows: list[Numbers] = []

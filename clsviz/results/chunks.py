@@ -12,6 +12,7 @@ from clsviz.analyses.chunks import (
     OwnNumbers,
     advised_of,
     key_of,
+    n_shared,
     nearest,
     shares_of,
 )
@@ -164,9 +165,10 @@ def _overlap(answer: ChunkNumbers, share: float) -> str:
     place, variant, gain = answer.overlap
     ends = " to ".join(rounded(100 * end) for end in gain.interval)
     chunks = percent(variant.n_chunks / answer.measured[place].n_chunks - 1)
-    size = f"chunks of {counted(answer.sizes[place])}"
-    adds = f"Overlap of {percent(share)} adds {points(gain.difference)} ({ends}) to {size}"
-    return f"{adds}, for {chunks} more vectors."
+    size = answer.sizes[place]
+    overlap = f"{percent(share)}, {n_shared(size, share)} of {counted(size)},"
+    adds = f"Overlap of {overlap} adds {points(gain.difference)} ({ends})"
+    return f"{adds} for {chunks} more vectors."
 
 
 def _losing(answer: ChunkNumbers) -> str:
@@ -281,7 +283,9 @@ def _whole(answer: ChunkNumbers) -> dict[str, Any] | None:
 
 def _details(own: OwnNumbers | None) -> dict[str, Any] | None:
     """Entries of JSON on the user's chunks."""
-    return own and {
+    if own is None:
+        return None
+    return {
         "n_chunks": own.measured.n_chunks,
         "tokens": own.measured.tokens,
         **asdict(own.recall),

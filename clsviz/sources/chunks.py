@@ -32,7 +32,7 @@ LEAST_WORDS: Final = 6
 UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 """Letters of Thai, Lao, Burmese, Khmer, Japanese and Chinese: each counts as a word."""
 
-MOST_SEARCHES, FEWEST_SEARCHES = 500, 100
+MOST_SEARCHES, FEWEST_SEARCHES, FEWEST_CHUNKS = 500, 100, 10
 
 STEP: Final = 100
 """Texts that are cut at a time."""
@@ -233,7 +233,7 @@ def _own(
     """The user's chunks, the sentences that search, and caveats.
 
     Candidates search of which the chunks hold some. texts: of the corpus, also those not drawn.
-    Raises SettingError where they are in no file, or too many.
+    Raises SettingError where they are in no file, or too many, and Undefined where they are few.
     """
     is_name = isinstance(own, str)
     if is_name and not corpora.is_file(own):
@@ -246,6 +246,9 @@ def _own(
     most = min(searches.MOST_TEXTS, limits.number("sample_size"))
     if len(chunks) > most:
         raise SettingError(f"There are {len(chunks):,} chunks.", f"Give at most {most:,.0f}.")
+    if len(chunks) < FEWEST_CHUNKS:
+        reason = f"Only {len(chunks)} chunks are in your file, and {FEWEST_CHUNKS} are needed."
+        raise Undefined(reason, "Cut longer texts, or into shorter chunks.")
     letters, joined = list(map(_letters, words)), "\n".join(chunks)
     size = int(np.clip(np.median(list(map(len, letters))) / 4, *PIECES))
     n_common = np.array(_n_common([letters[n] for n in candidates], joined, size))

@@ -117,8 +117,7 @@ def test_a_search_of_an_upload_is_bounded() -> None:
     assert [one.sample_size for one in searches] == ["all", *[limits.LIMITS["sample_size"]] * 2]
 
 
-def test_chunks_are_read_of_uploads_alone(visit: Visit, runner: Runner) -> None:
+def test_chunks_are_read_of_uploads_alone(visit: Visit) -> None:
     page = visit("chunks", search_corpus="python-docs", own_chunks="/etc/some.csv")
     assert "“/etc/some.csv”, which this server does not measure" in words(page.error)
     assert not page.header
-    assert runner.n_loads == 0
