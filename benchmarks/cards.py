@@ -25,7 +25,7 @@ PICTURES = Path(str(clsviz.__file__)).parent / "ui" / "pictures"
 WIDTH, HEIGHT, COLOURS = 1200, 630, 64
 
 EXAMPLES: dict[str, dict[str, Any]] = {
-    "probe": {"random_weights": True},
+    "probe": {"random_weights": True, "recall": True},
     "compare": {"models": ["minilm", f"{models.UNTRAINED}minilm"]},
 }
 """Settings of a page that a visitor chooses, in what it shows at first."""

@@ -30,6 +30,7 @@ def main() -> None:
         add_probes(Path(store))
     with tempfile.TemporaryDirectory() as store:
         add_searches(Path(store))
+    add_recall()
     trace(store=SHIPPED)  # of the sentence that pages on one sentence begin with
 
 
@@ -42,6 +43,14 @@ def add_probes(store: Path) -> None:
         print(f"{view.pooling}, layer {view.layer}: {result.numbers}")
     for path in (store / "results").iterdir():
         shutil.copy(path, SHIPPED / "results")
+
+
+def add_recall() -> None:
+    """Add the recall of every layer and vector, without the vectors in the store."""
+    with tempfile.TemporaryDirectory() as store:
+        print(probe(recall=True, store=store).advice)
+        for path in Path(store, "results").iterdir():
+            shutil.copy(path, SHIPPED / "results")
 
 
 def add_searches(store: Path) -> None:

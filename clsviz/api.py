@@ -1,24 +1,29 @@
 """The Python interface: `clsviz.measure(…)`. Each question is one function."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias, Unpack
+from tempfile import TemporaryDirectory
+from typing import Any, Final, TypeAlias, Unpack
 
+from clsviz import limits
 from clsviz.analyses import chunks as chunking
 from clsviz.analyses import compare as comparing
 from clsviz.analyses import norms as measuring
 from clsviz.analyses import probes as probing
 from clsviz.analyses import search as searching
 from clsviz.analyses import typed as tracing
+from clsviz.analyses.recall import RecallSettings
 from clsviz.analyses.typed import EXAMPLE, Trace
-from clsviz.errors import ClsvizError, CorpusError, SettingError
+from clsviz.errors import ClsvizError, CorpusError, SettingError, quote
 from clsviz.jobs.measure import Workspace, draw, find_model
-from clsviz.jobs.worker import IN_PROCESS, Runner
+from clsviz.jobs.worker import IN_PROCESS, Encode, Functions, Runner
 from clsviz.progress import Calls, Progress, silent
 from clsviz.questions import COMMANDS, PAGES
-from clsviz.report import page
+from clsviz.report import card, page
 from clsviz.results import anatomy as anatomy_words
 from clsviz.results import chunks as chunk_words
 from clsviz.results import compare as compare_words
@@ -29,6 +34,8 @@ from clsviz.results import search as search_words
 from clsviz.results.result import Result
 from clsviz.settings import (
     DEFAULTS,
+    OF_EXPERIMENT,
+    SETTINGS,
     ChunkTestSettings,
     Experiment,
     Pooling,
@@ -37,10 +44,14 @@ from clsviz.settings import (
     Similarity,
     heeded,
     refuse,
+    settings_of,
 )
+from clsviz.sources.models import UNTRAINED
 
 Store: TypeAlias = str | Path | Workspace | None
 """The folder of what is stored, by default `default_store()`; the server gives its workspace."""
+
+NO_FUNCTIONS: Final[Mapping[str, Encode]] = {}
 
 MOST_MODELS = 6  # that are compared
 
@@ -51,7 +62,7 @@ def measure(
     model: str = "minilm",
     corpus: Any = "python-docs",
     *,
-    vectors: str | Path | None = None,
+    vectors: Any = None,
     ray: str | None = None,
     store: Store = None,
     progress: Shows = silent,
@@ -62,7 +73,8 @@ def measure(
 
     corpus: a name, or sentences: a list, a pandas Series or DataFrame, or a datasets Dataset.
     sample_size: 5,000 by default of a name, and all of sentences.
-    vectors: own ones, in the place of model and corpus: a .parquet or .npz of `text` and `vector`.
+    vectors: own ones, in the place of model and corpus: a .parquet or .npz of `text` and `vector`,
+    or what pandas and datasets have.
     ray: the address of a Ray cluster that measures, or “local” for one on this machine.
     store: the folder of what was measured before; by default `default_store()`.
     progress: called with what is done, of how much, and of what.
@@ -77,10 +89,9 @@ def measure(
     if vectors is not None:
         if ray is not None:
             raise SettingError("Own vectors are not measured on Ray.", "Leave ray out.")
-        path = Path(vectors).expanduser()
         refuse("measure", experiment, has_own_vectors=True)
-        fit = measuring.norms_of_own(path, experiment, workspace.results)
-        return norm_words.result_of_own(fit, experiment, path)
+        fit = measuring.norms_of_own(vectors, experiment, workspace.results)
+        return norm_words.result_of_own(fit, experiment, vectors)
     refuse("measure", experiment)
     in_words = shows.worded(lambda fit: norm_words.result(fit, experiment))
     fit = measuring.norms(experiment, workspace, in_words, texts, ray)
@@ -97,6 +108,12 @@ def probe(
     corpus: Any = "python-docs",
     *,
     random_weights: bool | None = False,
+    recall: bool | None = False,
+    search_corpus: str = DEFAULTS["search_corpus"],
+    search_titles: str = "",
+    encode: Encode | None = None,
+    count_tokens: Callable[[str], int] | None = None,
+    name: str = "",
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
@@ -106,18 +123,26 @@ def probe(
 
     layer, pooling: the vector whose direction, with half as many sentences and with shuffled
     lengths, is tested too. random_weights: also with random weights, of three seeds; None: where
-    they are stored.
+    they are stored. recall: also how often the same vectors of the texts of search_corpus are found
+    by those of their titles, in the column search_titles; None: where that is stored.
     The other settings are those of `measure`.
 
     Returns R² and the error of held-out predictions as facts, and a table with a row for each
     vector: probe_error and norm_error are mean absolute errors, in the unit. Raises ClsvizError.
     """
-    experiment, texts = _experiment(model, corpus, settings)
-    refuse("probe", experiment)
-    in_words = _progress(progress).worded(lambda numbers: probe_words.result(numbers, experiment))
-    inputs = experiment, Workspace.of(store, runner), in_words, texts
-    result = probe_words.result(probing.probes(*inputs, random_weights=random_weights), experiment)
-    return result if texts is None else replace(result, command="")
+    search = None
+    if recall is not False:
+        search = RecallSettings(search_corpus, search_titles, is_measured=bool(recall))
+    elif (search_corpus, search_titles) != (DEFAULTS["search_corpus"], ""):
+        raise SettingError("Probes search nothing without recall.", "Set recall, too.")
+    function = encode, None, count_tokens, name
+    with _encoding(model, *function, store, runner) as (model, workspace):
+        experiment, texts = _experiment(model, corpus, settings)
+        refuse("probe", experiment)
+        words = partial(probe_words.result, experiment=experiment)
+        inputs = experiment, workspace, _progress(progress).worded(words), texts
+        result = words(probing.probes(*inputs, random_weights=random_weights, recall=search))
+    return replace(result, command="") if encode or texts is not None else result
 
 
 def search_test(
@@ -126,13 +151,18 @@ def search_test(
     *,
     task: str = "",
     titles: str = "",
-    searches: str | Path | None = None,
-    vectors: str | Path | None = None,
-    query_vectors: str | Path | None = None,
+    searches: Any = None,
+    queries: Any = None,
+    vectors: Any = None,
+    query_vectors: Any = None,
     similarity: Similarity = "cosine",
     max_exposure: float | None = None,
     max_truncated: float | None = None,
     length_power: float | None = None,
+    encode: Encode | None = None,
+    encode_query: Encode | None = None,
+    count_tokens: Callable[[str], int] | None = None,
+    name: str = "",
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
@@ -142,35 +172,37 @@ def search_test(
 
     corpus: a name, or texts: a list, a pandas Series or DataFrame, or a datasets Dataset.
     task: “titles”, “halves” or “cloze”; by default what suits the corpus. titles: the column that
-    searches. searches: a file of `query` and `ids`, separated by spaces, or of `query` and `text`.
-    vectors, query_vectors: own ones, in the place of model and corpus, as .parquet or .npz: `text`,
-    `vector` and maybe `id`; `query`, `vector` and `ids` (without `id`, numbers of rows from 0).
+    searches. searches: judgements of people, in a file, or as what pandas and datasets have:
+    `query` and `ids`, or `query` and `text`, and maybe `score`; TREC's qrels, or a folder of BEIR's
+    layout. queries: a table of `id` and `text`, where searches have ids of queries.
+    vectors, query_vectors: own ones, in the place of model and corpus: `text`, `vector` and maybe
+    `id`; `query`, `vector`, `ids` and maybe `score` (without `id`, numbers of rows from 0).
     similarity: “cosine”, or “dot”. max_exposure, max_truncated: limits; `details["exceeded"]` has
     the fifths that are surely beyond the first, and “truncated texts” if more of them than the
     second are cut. length_power: of tokens, by which scores are multiplied as another fix.
+    encode: a function from a list of texts to an array (n, width), in the place of the model;
+    encode_query: the same of queries. count_tokens: of a text; else lengths are words. name: under
+    which its vectors are stored; without one nothing is.
     sample_size: texts, at most. The other settings are those of `measure`.
 
     Returns recall, nDCG and exposure by fifths of the texts' lengths, an advised fix, and a table
     with a row for each search. Raises ClsvizError, also where there are under 30 searches.
     """
-    experiment, texts = _experiment(model, corpus, settings, "search-test")
-    files = {"searches": searches, "vectors": vectors, "query_vectors": query_vectors}
     search = SearchSettings(
-        task=task,
-        titles=titles,
-        similarity=similarity,
-        max_exposure=max_exposure,
-        max_truncated=max_truncated,
-        length_power=length_power,
-        **{key: Path(name).expanduser() for key, name in files.items() if name is not None},
+        *(task, titles, searches, queries, vectors, query_vectors),
+        *(similarity, max_exposure, max_truncated, length_power),
     )
-    refuse("search-test", experiment, search)
-    if search.vectors is not None:
-        numbers = searching.search_own(experiment, search)
-    else:
-        inputs = Workspace.of(store, runner), _progress(progress), texts
-        numbers = searching.search(experiment, search, *inputs)
-    return search_words.result(numbers, experiment, search)
+    function = encode, encode_query, count_tokens, name
+    with _encoding(model, *function, store, runner) as (model, workspace):
+        experiment, texts = _experiment(model, corpus, settings, "search-test")
+        refuse("search-test", experiment, search)
+        if search.vectors is not None:
+            numbers = searching.search_own(experiment, search)
+        else:
+            inputs = workspace, _progress(progress), texts
+            numbers = searching.search(experiment, search, *inputs)
+    result = search_words.result(numbers, experiment, search)
+    return replace(result, command="") if encode else result
 
 
 def chunk_test(
@@ -178,12 +210,17 @@ def chunk_test(
     corpus: Any = "python-api",
     *,
     titles: str = "",
-    searches: str | Path | None = None,
+    searches: Any = None,
+    queries: Any = None,
     similarity: Similarity = "cosine",
     chunks: Any = "",
     overlap: float | None = None,
     chunk_tokens: int | None = None,
     max_lost: float | None = None,
+    encode: Encode | None = None,
+    encode_query: Encode | None = None,
+    count_tokens: Callable[[str], int] | None = None,
+    name: str = "",
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
@@ -192,37 +229,45 @@ def chunk_test(
     """Test how long a chunk of a text may be for its sentences to find it.
 
     corpus: texts with an order: a text file is one, and each row of a table, or of a list, is one.
-    titles, searches: as of `search_test`: searches with right texts, which their best chunk finds.
+    titles, searches, queries: as of `search_test`; their right texts are found by the best chunk.
     similarity: “cosine”, or “dot”. chunks: those that your splitter makes of the texts: a file, a
     list, a Series or a DataFrame. overlap: the share of a chunk's sentences that the next repeats,
     as another way to cut. chunk_tokens, max_lost: tokens of the chunks of your pipeline, and the
     share of the sentences that these, or your chunks, may lose; `details["exceeded"]` names them if
-    they surely lose more. sample_size: sentences, by default 2,400. The other settings are those of
+    they surely lose more. encode, encode_query, count_tokens, name: as of `search_test`.
+    sample_size: sentences, by default 2,400. The other settings are those of
     `measure`.
 
     Returns the share of sentences that find their chunk, by its length, an advised length, and a
     table with a row for each way to search and each length. Raises ClsvizError, also where under
     100 sentences can search.
     """
-    experiment, texts = _experiment(model, corpus, settings, "chunk-test")
-    judged = None if searches is None else Path(searches).expanduser()
     is_name = isinstance(chunks, str | Path)
-    name = str(chunks) if is_name else "memory"
-    cut = ChunkTestSettings(titles, judged, similarity, chunk_tokens, max_lost, name, overlap)
-    refuse("chunk-test", experiment, cut)
-    own = (name or None) if is_name else chunks
-    inputs = Workspace.of(store, runner), _progress(progress), texts, own
-    return chunk_words.result(chunking.chunk_test(experiment, cut, *inputs), experiment, cut)
+    of_chunks = str(chunks) if is_name else "memory"
+    cut = ChunkTestSettings(
+        titles, searches, queries, similarity, chunk_tokens, max_lost, of_chunks, overlap
+    )
+    function = encode, encode_query, count_tokens, name
+    with _encoding(model, *function, store, runner) as (model, workspace):
+        experiment, texts = _experiment(model, corpus, settings, "chunk-test")
+        refuse("chunk-test", experiment, cut)
+        own = (of_chunks or None) if is_name else chunks
+        inputs = workspace, _progress(progress), texts, own
+        numbers = chunking.chunk_test(experiment, cut, *inputs)
+    result = chunk_words.result(numbers, experiment, cut)
+    return replace(result, command="") if encode else result
 
 
 def compare(
-    models: Sequence[str] | str,
+    models: Sequence[str] | str = (),
     corpus: Any = "python-docs",
     *,
     corpora: Sequence[str] = (),
     search_corpus: str = DEFAULTS["search_corpus"],
     search_pooling: Pooling = DEFAULTS["search_pooling"],
     chunks: bool = False,
+    encode: Mapping[str, Encode] = NO_FUNCTIONS,
+    count_tokens: Callable[[str], int] | None = None,
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
@@ -230,23 +275,34 @@ def compare(
 ) -> Result:
     """Compare models on the same sentences: search, probe and norm.
 
-    models: two to six names, the first `probe_size` sentences of whose sample are compared where
-    all of the models read them as a whole. corpora: several names, in the place of corpus.
+    models: two to six names, or one that is compared with its untrained architecture, on those of
+    the first `probe_size` sentences that all of the models read as a whole.
+    corpora: several names, in the place of corpus.
     search_corpus: what all models search by cosine, as `search_test` does; "" for no search.
     search_pooling: the vector that searches. chunks: also cut the texts that are searched into
-    chunks, as `chunk_test` does. The other settings are those of `measure`.
+    chunks, as `chunk_test` does. encode: functions by names, compared with the models, or with each
+    other; see `search_test`. The other settings are those of `measure`.
 
     Returns differences with intervals by a paired bootstrap as facts, and a table with a row for
     each model and corpus. Raises ClsvizError.
     """
     names = models.split(",") if isinstance(models, str) else models
-    names = [name.strip() for name in names]
+    if not any(names) and not encode:
+        names = [DEFAULTS["model"]]
+    names = [name.strip() for name in (*names, *encode) if name.strip()]
+    if len(names) == 1 and not encode:
+        base = names[0].removeprefix(UNTRAINED)
+        names.append(UNTRAINED + base if base == names[0] else base)
     check_models(names)
     experiment, texts = _experiment(names[0], corpus, settings)
     views = [replace(experiment, corpus=name) for name in dict.fromkeys(corpora)] or [experiment]
     search = comparing.search_of(experiment, search_corpus, search_pooling)
+    if encode:
+        _check_private()
+        runner = Functions(encode, None, count_tokens)
     inputs = names, views, search, Workspace.of(store, runner), _progress(progress), texts
-    return compare_words.results(comparing.compare(*inputs, has_chunks=chunks))
+    result = compare_words.results(comparing.compare(*inputs, has_chunks=chunks))
+    return replace(result, command="") if encode else result
 
 
 def report(
@@ -256,6 +312,15 @@ def report(
     others: Sequence[str] = (),
     search_corpus: str = DEFAULTS["search_corpus"],
     search_pooling: Pooling = DEFAULTS["search_pooling"],
+    search_titles: str = "",
+    search_column: str = "",
+    search_encoding: str = "",
+    similarity: Similarity = "cosine",
+    is_card: bool = False,
+    encode: Encode | None = None,
+    encode_query: Encode | None = None,
+    count_tokens: Callable[[str], int] | None = None,
+    name: str = "",
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
@@ -264,42 +329,86 @@ def report(
     """All answers on a model and a corpus, as one HTML page that needs no network.
 
     others: models to compare with. search_corpus: what is searched; "" for no search.
-    search_pooling: the vector that searches. The other settings are those of `measure`.
+    search_pooling: the vector that searches. search_titles, search_column, search_encoding,
+    similarity: as titles, column, encoding and similarity of `search_test`. is_card: the verdicts
+    in Markdown instead, for the page of a model. encode, encode_query, count_tokens, name: as of
+    `search_test`. The other settings are those of `measure`.
 
     Returns the page, of at most 4 MB. Raises ClsvizError where model or corpus cannot be read; an
     answer that fails otherwise says so in its place.
     """
+    function = encode, encode_query, count_tokens, name
+    with _encoding(model, *function, store, runner) as (model, workspace):
+        return _report(
+            *(model, corpus, others, search_corpus, search_pooling, workspace, progress),
+            {"titles": search_titles, "similarity": similarity},
+            {"column": search_column, "encoding": search_encoding},
+            has_cls=encode is None,
+            is_card=is_card,
+            **settings,
+        )
+
+
+def _report(
+    model: str,
+    corpus: Any,
+    others: Sequence[str],
+    search_corpus: str,
+    search_pooling: Pooling,
+    workspace: Workspace,
+    progress: Shows,
+    of_search: Mapping[str, Any],
+    of_corpus: Mapping[str, Any],
+    *,
+    has_cls: bool,
+    is_card: bool,
+    **settings: Unpack[Settings],
+) -> str:
+    """The page of `report`. has_cls: False leaves out the questions about [CLS].
+
+    of_search, of_corpus: settings of the search, and of the corpus that is searched.
+    """
     experiment, texts = _experiment(model, corpus, settings)
-    workspace, shows = Workspace.of(store, runner), _progress(progress)
-    weights = find_model(experiment.model, experiment.seed, shows)
+    shows, runner = _progress(progress), workspace.runner
+    weights = find_model(experiment.model, experiment.seed, shows, runner)
     sample = draw(experiment, workspace, shows, texts)
     options: dict[str, Any] = {"store": workspace, "progress": shows}
-    view = {**asdict(experiment), "corpus": corpus, **options}
+    view = {**asdict(heeded("probe", experiment)), "corpus": corpus, **options}
     del view["model"]
     search = comparing.search_of(experiment, search_corpus, search_pooling)
     searched: dict[str, Any] = {"search_corpus": search_corpus, "search_pooling": search_pooling}
-    norm = {**view, "probe_size": heeded("measure", experiment).probe_size}
+    norm = {**view, **asdict(heeded("measure", experiment)), "corpus": corpus}
     asked: dict[str, Callable[[], Result]] = {
-        "norm_vs_length": partial(measure, model, **norm),
+        "norm_vs_length": partial(measure, **norm),
         "where_length_lives": partial(probe, model, **view),
     }
     if search is not None:
-        asked["search"] = partial(search_test, **asdict(search), **options)
-        cut = {**asdict(search), "sample_size": COMMANDS["chunk-test"].defaults["sample_size"]}
-        asked["chunks"] = partial(chunk_test, **cut, **options)
+        searching = {**asdict(replace(search, **of_corpus)), **of_search, **options}
+        asked["search"] = partial(search_test, **searching)
+        size = COMMANDS["chunk-test"].defaults["sample_size"]
+        asked["chunks"] = partial(chunk_test, **{**searching, "sample_size": size})
     if others:
         asked["compare"] = partial(compare, [model, *others], **view, **searched)
     inside = {name: getattr(experiment, name) for name in ("model", "seed", "precision")}
     asked["model"] = partial(anatomy, **inside, **options)
-    answers: list[Result | tuple[str, ClsvizError]] = []
+    if not has_cls:
+        del asked["norm_vs_length"], asked["model"]
+    answers: dict[str, Result | ClsvizError] = {}
     for path, answer in asked.items():
         try:
-            answers.append(answer())
+            result = answer()
+            answers[result.question] = result
         except ClsvizError as error:
-            answers.append((PAGES[path].question, error))
-    drawn = f"{len(sample):,} sentences, seed {experiment.seed}"
-    about = provenance.method(weights, sample.corpus, drawn)
-    return page(f"{weights.label} on {sample.corpus.label}", answers, about)
+            answers[PAGES[path].question] = error
+    title, drawn = f"{weights.label} on {sample.corpus.label}", f"{len(sample):,} sentences"
+    if is_card:
+        also = {"others": list(others) or (), **searched, "similarity": of_search["similarity"]}
+        also |= {"search_titles": of_search["titles"]}
+        also |= {f"search_{name}": value for name, value in of_corpus.items()}
+        command = provenance.command("report", experiment, also)
+        return card(title, answers, command and f"{command} --output card.md")
+    about = provenance.method(weights, sample.corpus, f"{drawn}, seed {experiment.seed}")
+    return page(title, answers, about)
 
 
 def anatomy(
@@ -336,6 +445,36 @@ def trace(
     return tracing.trace(weights, precision, text, workspace, shows)
 
 
+@contextmanager
+def _encoding(
+    model: str,
+    encode: Encode | None,
+    encode_query: Encode | None,
+    count_tokens: Callable[[str], int] | None,
+    name: str,
+    store: Store,
+    runner: Runner,
+) -> Iterator[tuple[str, Workspace]]:
+    """The name of the model, and a workspace; of a function without a name, one that goes."""
+    if encode is None:
+        if encode_query or count_tokens or name:
+            reason = "encode_query, count_tokens and name belong to a function."
+            raise SettingError(reason, "Give encode, too.")
+        yield model, Workspace.of(store, runner)
+        return
+    _check_private()
+    label = name or "your function"
+    functions = Functions({label: encode}, encode_query, count_tokens)
+    with TemporaryDirectory() as folder:
+        yield label, Workspace.of(store if name else folder, functions)
+
+
+def _check_private() -> None:
+    """Raise SettingError on a public server, where no function of a visitor's is run."""
+    if limits.is_public():
+        raise SettingError("A public server runs no functions.", "Run clsviz on your own machine.")
+
+
 def check_models(names: Sequence[str]) -> None:
     """Raise SettingError where these are not two to six different models."""
     if not 2 <= len(set(names)) == len(names) <= MOST_MODELS:
@@ -357,6 +496,13 @@ def _experiment(
     if corpus is None:
         raise CorpusError("The corpus is None.", "Give its name, or a list of sentences.")
     is_name = isinstance(corpus, str | Path)
+    for name in set(settings) - {*OF_EXPERIMENT}:
+        likeliest = get_close_matches(
+            name, [*SETTINGS, "store", "progress", "runner", "text"], 1, 0.5
+        )
+        names = likeliest or [row.keyword(question) for row in settings_of(question).values()]
+        remedy = f"Did you mean {', '.join(names)}?"
+        raise SettingError(f"There is no keyword {quote(name)}.", remedy)
     chosen: dict[str, Any] = {**COMMANDS[question].defaults, **settings}
     if chosen.get("sample_size") is None:
         chosen["sample_size"] = DEFAULTS["sample_size"] if is_name else "all"

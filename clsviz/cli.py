@@ -6,13 +6,15 @@ can fix the error, which is one line; 3 for an error of ours, with its traceback
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -21,6 +23,7 @@ from urllib.parse import parse_qsl, urlsplit
 from clsviz import api, questions
 from clsviz.errors import ClsvizError, SettingError, printable, quote
 from clsviz.files import replacing
+from clsviz.numbers import number
 from clsviz.progress import silent
 from clsviz.results.result import PICTURES, WRITERS, Result, check_ending
 from clsviz.settings import OF_EXPERIMENT, SETTINGS, STANDS_FOR, Experiment, Setting, settings_of
@@ -56,7 +59,12 @@ def _run(name: str, options: dict[str, Any]) -> int:
         script = [sys.executable, "-m", "streamlit", "run", str(APP), *options["arguments"]]
         return subprocess.call(script)
     output, plot = options.pop("output"), options.pop("plot", None)
-    is_json = options.pop("json", False)
+    is_json, is_history = options.pop("json", False), options.pop("append", False)
+    most = options.pop("max_change", None)
+    if (is_history or most is not None) and (output is None or output.suffix != ".csv"):
+        raise SettingError("A row is kept in a .csv file.", "Set --output history.csv --append.")
+    if most is not None and not (is_history and most >= 0):
+        raise SettingError("max_change compares with the last row.", "Set --append and 0 or more.")
     keywords = _keywords(name, options)
     for path, endings in ((output, _endings(name)), (plot, PICTURES)):
         if path is not None:
@@ -64,6 +72,8 @@ def _run(name: str, options: dict[str, Any]) -> int:
             check_ending(path, endings)
     if "store" in keywords:
         _check_place(keywords["store"] / "a file")
+    if name == "report":
+        keywords["is_card"] = output.suffix == ".md"
     progress = _show_progress if sys.stderr.isatty() else silent
     answer = COMMANDS[name](**keywords, progress=progress)
     if isinstance(answer, str):
@@ -71,13 +81,63 @@ def _run(name: str, options: dict[str, Any]) -> int:
             file.write(answer.encode())
         print_text(str(output))
         return 0
-    if output is not None:
+    if is_history:
+        answer = _append(answer, name, output, most)
+    elif output is not None:
         answer.write(output)
     if plot is not None:
         answer.save_plot(plot)
     write = partial(json.dumps, ensure_ascii=False, allow_nan=False)
     print_text(write(answer.json()) if is_json else answer.text())
-    return 1 if answer.details.get("exceeded") else 0
+    return 1 if answer.details.get("exceeded") or answer.details.get("changed") else 0
+
+
+def _append(result: Result, command: str, path: Path, most: float | None) -> Result:
+    """Add a row of key numbers to a .csv; the result says which of them have changed by over most.
+
+    The last row of the command on the corpus is compared: shares by points, other numbers by their
+    share of the earlier one. Raises SettingError where the file holds no such rows.
+    """
+    import pandas as pd
+
+    facts = [fact for fact in result.facts if not fact.is_quiet and fact.form != "count"]
+    name = result.corpus.name if result.corpus else result.about.get("corpus", "")
+    row = {"date": datetime.now(UTC).isoformat(timespec="seconds"), "command": command}
+    row |= {key: str(result.about.get(key, "")) for key in ("model", "model_fingerprint")}
+    row |= {"corpus": name} | {fact.key: repr(fact.value) for fact in facts}
+    try:
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False) if path.exists() else None
+    except (ValueError, OSError) as error:
+        reason = f"{quote(path.name)} cannot be read ({quote(error)})."
+        raise SettingError(reason, "Name another file.") from None
+    if rows is not None and not {"date", "command", "corpus"} <= set(rows):
+        reason = f"{quote(path.name)} holds no rows of earlier runs."
+        raise SettingError(reason, "Name another file.")
+    changed: dict[str, list[float]] = {}
+    if rows is not None and most is not None:
+        same = rows[(rows["command"] == command) & (rows["corpus"] == name)]
+        last = dict(same.iloc[-1]) if len(same) else {}
+        for fact in facts:
+            before = _number(last.get(fact.key))
+            unit = 1 if fact.form == "percent" else abs(before)
+            if fact.value is not None and abs(fact.value - before) > most * unit:
+                changed[fact.key] = [before, fact.value]
+    with replacing(path) as file:
+        pd.concat([rows, pd.DataFrame([row])]).to_csv(file, index=False, lineterminator="\n")
+    moves = [f"{key} was {number(a)}, and is {number(b)}." for key, (a, b) in changed.items()]
+    return replace(
+        result,
+        details={**result.details, "changed": changed},
+        caveats=(*moves, *result.caveats),
+    )
+
+
+def _number(cell: str | None) -> float:
+    """A number of a table; NaN where it has none."""
+    try:
+        return float(cell or "nan")
+    except ValueError:
+        return math.nan
 
 
 def _keywords(name: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -156,7 +216,7 @@ def print_text(text: str, end: str = "\n") -> None:
 
 def _endings(name: str) -> tuple[str, ...]:
     """Endings of the file that --output names."""
-    return (".html",) if name == "report" else WRITERS
+    return (".html", ".md") if name == "report" else WRITERS
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -184,6 +244,9 @@ def _parser() -> argparse.ArgumentParser:
         if not is_report:
             _add(command, "json", bool, "print the answer as JSON")
             _add(command, "plot", Path, " or ".join(PICTURES))
+            _add(command, "append", bool, "add a row of key numbers to the .csv of --output")
+            meaning = "status 1 if one has changed by more since the last row: shares by points"
+            _add(command, "max_change", float, f"{meaning}, others by a share of themselves")
     return parser
 
 

@@ -29,8 +29,8 @@ class ModelError(ClsvizError):
     """A model cannot be found, loaded or run."""
 
 
-class NotMeasured(ModelError):
-    """Nothing may be measured, and an answer is not stored."""
+class NoCls(ModelError):
+    """A model has no [CLS] vector; its own pipeline may still give vectors."""
 
 
 class HubError(ClsvizError):

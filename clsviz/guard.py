@@ -22,12 +22,8 @@ UPLOAD: Final = "/_stcore/upload_file/"
 CLOSED: Final = ("/_stcore/metrics", "/_stcore/agent")
 """Paths of Streamlit: of a session, of an upload, and those that are not for visitors."""
 
-UPLOADS_OF_SESSION: Final = 10
-"""Uploads of the largest size that a session may send; all together have `uploads_bytes`."""
-
-FORM_BYTES: Final = 2**14
-"""The form around an upload, at most."""
-
+UPLOADS_OF_SESSION: Final = 10  # of the largest size; all sessions together have `uploads_bytes`
+FORM_BYTES: Final = 2**14  # of the form around an upload, at most
 FULL: Final = "The server is full. Try again in some minutes."
 
 PLAIN: Final = (b"\x38\x01", b"\x88\x01\x01")
@@ -53,17 +49,12 @@ POLICY: Final = (
 )
 """Components come as blobs, Plotly's WebGL makes functions of text, and React styles elements."""
 
-Refusal = tuple[int, str]
-"""A status and a sentence."""
+Refusal = tuple[int, str]  # a status and a sentence
 
-_sessions: Counter[str] = Counter()
-"""Open sessions by address."""
-
+_sessions: Counter[str] = Counter()  # that are open, by address
+# Requests by address and minute, and bytes of uploads by session.
 _requests: cachetools.TTLCache[tuple[str, int], int] = cachetools.TTLCache(100_000, ttl=120)
-"""Requests by address and minute."""
-
 _uploads: cachetools.TTLCache[str, int] = cachetools.TTLCache(10_000, ttl=24 * 3600)
-"""Bytes that came in uploads, by session."""
 
 
 def is_full() -> bool:
@@ -162,7 +153,7 @@ def is_foreign(headers: Headers) -> bool:
     return origin.lower() not in (f"http://{host}", f"https://{host}")
 
 
-def refusal(connection: HTTPConnection) -> Refusal | None:
+def refusal(connection: HTTPConnection) -> tuple[int, str] | None:
     """The status and the sentence with which a request is refused, or None."""
     headers, path = connection.headers, connection.url.path
     path = path[max(path.find("/_stcore/"), 0) :]  # the server may stand below another path
@@ -193,7 +184,7 @@ def upload_of(connection: HTTPConnection) -> tuple[str, int]:
     return rest.partition("/")[0], int(length) if is_number else -1
 
 
-def _refusal_of_upload(session: str, n_bytes: int) -> Refusal | None:
+def _refusal_of_upload(session: str, n_bytes: int) -> tuple[int, str] | None:
     """Counts an upload that is not refused: Streamlit has it in memory, whether a page takes it.
 
     It forgets the uploads of a visitor who has left only when another one leaves.

@@ -5,22 +5,21 @@ from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from clsviz.errors import SettingError
 from clsviz.settings import Pooling
 
-SCHEMA: Final = "3"
-"""Changes when measured arrays do: older ones, and numbers of them, are computed again."""
+SCHEMA: Final = "3"  # changes when measured arrays do: older ones are measured again
+ROUNDING: Final = 1e-6  # dimensions of a smaller share of the largest range count as constant
 
 Arrays = dict[str, NDArray[Any]]
 """What is measured of consecutive sentences, by name; the first axis of each is the sentences."""
 
-ROUNDING: Final = 1e-6
-"""Dimensions whose range is below this share of the largest count as constant."""
+TINY: Final = 1e-12  # a norm by which sentence-transformers divides at least
 
-Kind = Literal["norms", "means", "vectors", "last"]
-"""Each of the first three has the arrays of those before it."""
+Kind = Literal["norms", "means", "vectors", "last", "query", "text"]
+"""Each of the first three has the arrays of those before it; the last two are emitted vectors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,10 +107,47 @@ class Vectors(Means, Last):
     """
 
 
+@dataclass(frozen=True, eq=False)
+class Emitted(Last):
+    """Vectors that a model's own pipeline, or a function, gives of n queries or texts.
+
+    Their norms and vectors are stored as if of [CLS] in a model without layers.
+    vectors: float32 (n, 1, width).
+    """
+
+    def of(self, pooling: Pooling = "pipeline", layer: int | None = None) -> NDArray[np.float32]:
+        """The vectors, float32 (n, width)."""
+        return self.vectors[:, 0]
+
+    @classmethod
+    def arrays(
+        cls,
+        vectors: NDArray[np.float32],
+        n_tokens: ArrayLike,
+        truncated: ArrayLike,
+        *,
+        is_unit: bool = False,
+    ) -> Arrays:
+        """The arrays of vectors (n, width) of n texts. is_unit: they are divided by their norms."""
+        n, norms = len(vectors), np.linalg.norm(vectors, axis=1, keepdims=True)
+        if is_unit:
+            vectors, norms = vectors / np.maximum(norms, TINY), np.sign(norms)
+        return {
+            "n_tokens": np.asarray(n_tokens, np.int32),
+            "truncated": np.asarray(truncated, np.bool_),
+            "cls": norms.astype(np.float32),
+            "pooler": np.empty((n, 0), np.float32),
+            "error": np.full((n, 1), np.nan, np.float32),
+            "vectors": np.ascontiguousarray(vectors[:, None]),
+        }
+
+
 FORMS: Final[dict[Kind, type[Norms]]] = {
     "norms": Norms,
     "means": Means,
     "vectors": Vectors,
     "last": Last,
+    "query": Emitted,
+    "text": Emitted,
 }
 """The class that holds each kind of measurement."""

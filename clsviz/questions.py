@@ -14,10 +14,13 @@ SEARCHED: Final = {"corpus": DEFAULTS["search_corpus"], "pooling": DEFAULTS["sea
 
 SEARCH: Final = (
     *("model", "seed", "search_corpus", "search_pooling", "similarity"),
-    *("search_titles", "search_column", "search_encoding"),
+    *("search_titles", "search_column", "search_encoding", "search_language"),
+    *("query_prompt", "text_prompt"),
 )
 
-NORM: Final = tuple(name for name in OF_EXPERIMENT if name != "probe_size")
+SENTENCES: Final = tuple(name for name in OF_EXPERIMENT if not name.endswith("_prompt"))
+
+NORM: Final = tuple(name for name in SENTENCES if name != "probe_size")
 
 MODELS: Final = (*OF_EXPERIMENT, "others", "search_corpus", "search_pooling")
 
@@ -51,7 +54,8 @@ QUESTIONS: Final = (
              "Does the model encode a sentence’s length in the norm of its [CLS]?", "scatter_plot",
              NORM, "measure", "measure", next="Then where is it?"),
     Question("where_length_lives", "Where length lives", "Where can length be read from?",
-             "layers", OF_EXPERIMENT, "probe", "probe", next="Does it matter?"),
+             "layers", (*SENTENCES, "text_prompt", "search_corpus", "search_titles"), "probe",
+             "probe", next="Does it matter?"),
     Question("search", "Does length bend my search?",
              "Are texts of some lengths found more often than they are right?", "search", SEARCH,
              "search-test", "search_test", {**SEARCHED, "sample_size": "all"},
@@ -64,10 +68,10 @@ QUESTIONS: Final = (
     Question("compare", "Compare models", "Which model does what?", "compare_arrows",
              (*MODELS, "chunks"), "compare", "compare", next="And your sentence?"),
     Question("sentence", "Try a sentence", "What does the model make of your sentence?", "edit",
-             OF_EXPERIMENT, next="How does it do that?"),
+             SENTENCES, next="How does it do that?"),
     Question("model", "Inside the model", "What happens to [CLS] on its way?", "schema",
-             OF_EXPERIMENT),
-    Question("", "", "", "", MODELS, "report", "report"),
+             SENTENCES),
+    Question("", "", "", "", tuple(dict.fromkeys((*MODELS, *SEARCH))), "report", "report"),
 )
 # fmt: on
 """In the order in which they lead to each other; the page of the first is also at /."""

@@ -14,7 +14,7 @@ from clsviz.errors import SettingError, quote
 
 Segmentation = Literal["auto", "sentences", "lines", "paragraphs"]
 Precision = Literal["exact", "fast"]
-Pooling = Literal["cls", "mean", "pooler"]
+Pooling = Literal["cls", "mean", "pooler", "pipeline"]
 Unit = Literal["tokens", "words", "characters"]
 Similarity = Literal["cosine", "dot"]
 
@@ -27,6 +27,7 @@ SEARCHES: Final = ("search-test", "chunk-test")
 SAMPLES: Final = ("measure", "probe", "compare", "report")
 PROBED: Final = SAMPLES[1:]
 SEARCHING: Final = (*SEARCHES, *SAMPLES[2:])
+SEARCHED: Final = (*SEARCHES, "report")
 EVERY: Final = (*SAMPLES, *SEARCHES)
 OWN: Final = "own vectors"
 """Questions by their commands: of whole texts, of samples, of probes, that search; and of vectors
@@ -44,6 +45,7 @@ class Setting(NamedTuple):
     of_search: the keyword of its value where a search is the question: there is one corpus then.
     corpus: the setting of the corpus that it is a part of: another corpus has it not.
     is_more: True if its widget is in the box with more settings.
+    is_verbatim: True if its spaces count, and it may have lines.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Setting(NamedTuple):
     of_search: str = ""
     corpus: str = ""
     is_more: bool = False
+    is_verbatim: bool = False
 
     def keyword(self, question: str) -> str:
         """The name that a question has for it."""
@@ -65,7 +68,7 @@ class Setting(NamedTuple):
 
     def parse(self, text: str) -> Any:
         """The value that is written as text; an empty one is the default. Raises SettingError."""
-        text = text.strip()
+        text = text if self.is_verbatim else text.strip()
         if not text:
             return self.default
         if self.word and text == self.word[0]:
@@ -81,6 +84,8 @@ class Setting(NamedTuple):
         """A value as text, as in an address."""
         if self.word and value == self.word[1]:
             return self.word[0]
+        if self.is_verbatim:
+            return value or ""
         return str(value).lower() if self.kind is bool else str(value)
 
     def check(self, value: object) -> None:
@@ -97,6 +102,8 @@ class Setting(NamedTuple):
             return "" if isinstance(value, bool) else "Choose true or false."
         if self.values:
             return "" if value in self.values else f"Choose {' or '.join(self.values)}."
+        if self.is_verbatim and (value is None or isinstance(value, str)):
+            return "" if len(value or "") <= LONGEST_NAME else "Shorten it."
         if self.ends is None:
             if not isinstance(value, str) or len(value) > LONGEST_NAME or not value.isprintable():
                 return f"Choose a name of at most {LONGEST_NAME} printable characters."
@@ -110,6 +117,7 @@ class Setting(NamedTuple):
 _CORPUS = "python-docs, python-api, any dataset of the Hugging Face Hub, or a file."
 _COLUMN = "Of a table; empty takes the likeliest."
 _ENCODING = "Of a file, such as cp1254; empty takes the likeliest."
+_LANGUAGE = "By whose rules texts are cut into sentences, such as de; empty takes the likeliest."
 _PART = "Of a dataset of the Hub; empty takes its default."
 
 # fmt: off
@@ -134,30 +142,39 @@ _ROWS: Final = (
             ends=(2, 100_000)),
     Setting("layer", None, "Layer", "After which the vector is taken; 0 is the embedding output.",
             SAMPLES, ends=(0, 999), word=("last", None)),
-    Setting("pooling", "cls", "Vector", "[CLS], the mean over all tokens, or the pooler’s output.",
-            SAMPLES, get_args(Pooling)),
-    Setting("unit", "tokens", "Length in", "The cutoff is always in tokens.", (*SAMPLES, OWN),
-            get_args(Unit)),
+    Setting("pooling", "cls", "Vector",
+            "[CLS], the mean over all tokens, the pooler’s output, or the vector of the model’s "
+            "own pipeline.", SAMPLES, get_args(Pooling)),
+    Setting("unit", "tokens", "Length in", "The cutoff is always in tokens.",
+            (*SAMPLES, "search-test", OWN), get_args(Unit)),
     Setting("search_corpus", "python-api", "Texts to search",
             f"{_CORPUS} Titles search for their texts, else halves of texts for the other half.",
-            SEARCHING, of_search="corpus"),
-    Setting("search_pooling", "mean", "Vector to search by",
-            "Mean-pooled vectors are what most use.", SEARCHING, get_args(Pooling),
-            of_search="pooling"),
+            (*SEARCHING, "probe"), of_search="corpus"),
+    Setting("search_pooling", "pipeline", "Vector to search by",
+            "That of the model’s own pipeline, with its prompts, is what people search by.",
+            SEARCHING, get_args(Pooling), of_search="pooling"),
     Setting("similarity", "cosine", "Similarity", "Dot product heeds norms, cosine does not.",
-            SEARCHES, get_args(Similarity)),
+            SEARCHED, get_args(Similarity)),
+    Setting("query_prompt", None, "Prompt before queries",
+            "Empty takes the model’s own, none takes none.", SEARCHING, word=("none", ""),
+            is_more=True, is_verbatim=True),
+    Setting("text_prompt", None, "Prompt before texts",
+            "Empty takes the model’s own, none takes none.", (*SEARCHING, "probe"),
+            word=("none", ""), is_more=True, is_verbatim=True),
     Setting("own_chunks", "", "Your chunks",
             "A file of the chunks that your splitter makes of these texts, one a row.",
             SEARCHES[1:], of_search="chunks", corpus="search_corpus"),
     Setting("seed", 0, "Seed", "Of the draw, and of random weights.", (*EVERY, OWN),
             ends=(0, 2**32 - 1), is_more=True),
     Setting("search_titles", "", "Column that searches",
-            "Of a table; empty takes the likeliest, or none for chunks.", SEARCHES,
+            "Of a table; empty takes the likeliest, or none for chunks.", (*SEARCHED, "probe"),
             of_search="titles", corpus="search_corpus", is_more=True),
-    Setting("search_column", "", "Column that is searched", _COLUMN, SEARCHES,
+    Setting("search_column", "", "Column that is searched", _COLUMN, SEARCHED,
             of_search="column", corpus="search_corpus", is_more=True),
-    Setting("search_encoding", "", "Encoding", _ENCODING, SEARCHES,
+    Setting("search_encoding", "", "Encoding", _ENCODING, SEARCHED,
             of_search="encoding", corpus="search_corpus", is_more=True),
+    Setting("search_language", "", "Language", _LANGUAGE, SEARCHES,
+            of_search="language", corpus="search_corpus", is_more=True),
     Setting("precision", "exact", "Precision",
             "Exact is float32; fast is bfloat16, whose error is reported.", SAMPLES,
             get_args(Precision), is_more=True),
@@ -170,12 +187,16 @@ _ROWS: Final = (
             ends=(2, 20_000), is_more=True),
     Setting("column", "", "Column", _COLUMN, SAMPLES, corpus="corpus", is_more=True),
     Setting("encoding", "", "Encoding", _ENCODING, SAMPLES, corpus="corpus", is_more=True),
+    Setting("language", "", "Language", _LANGUAGE, SAMPLES, corpus="corpus", is_more=True),
     Setting("configuration", "", "Configuration", _PART, EVERY, corpus="corpus", is_more=True),
     Setting("split", "", "Split", _PART, EVERY, corpus="corpus", is_more=True),
     Setting("task", "", "", "What searches; by default what suits the corpus.", SEARCHES[:1],
             ("titles", "halves", "cloze")),
-    Setting("searches", None, "", "A file of query and ids, or of query and text.", SEARCHES,
-            kind=Path),
+    Setting("searches", None, "",
+            "A file of query and ids, or of query and text, maybe with score; or of qrels.",
+            SEARCHES, kind=Path),
+    Setting("queries", None, "", "A file of id and text, where the searches have ids of queries.",
+            SEARCHES, kind=Path),
     Setting("vectors", None, "", "A file of own vectors, instead of model and corpus.",
             ("measure", "search-test"), kind=Path),
     Setting("query_vectors", None, "",
@@ -200,6 +221,8 @@ _ROWS: Final = (
             ends=(0.01, 0.9), kind=float),
     Setting("random_weights", False, "", "Compare with random weights, of three seeds.",
             ("probe",), kind=bool),
+    Setting("recall", False, "", "Search by the vector after every layer, too.", ("probe",),
+            kind=bool),
     Setting("ray", None, "",
             "Address of a Ray cluster that measures; local: one on this machine.", ("measure",)),
 )
@@ -231,6 +254,7 @@ class Experiment:
     split: str = DEFAULTS["split"]
     column: str = DEFAULTS["column"]
     encoding: str = DEFAULTS["encoding"]
+    language: str = DEFAULTS["language"]
     segmentation: Segmentation = DEFAULTS["segmentation"]
     sample_size: int | Literal["all"] = DEFAULTS["sample_size"]
     seed: int = DEFAULTS["seed"]
@@ -240,6 +264,8 @@ class Experiment:
     layer: int | None = DEFAULTS["layer"]
     pooling: Pooling = DEFAULTS["pooling"]
     unit: Unit = DEFAULTS["unit"]
+    query_prompt: str | None = DEFAULTS["query_prompt"]
+    text_prompt: str | None = DEFAULTS["text_prompt"]
 
     def __post_init__(self) -> None:
         for name in OF_EXPERIMENT:
@@ -276,6 +302,7 @@ class Settings(TypedDict, total=False):
     split: str
     column: str
     encoding: str
+    language: str
     segmentation: Segmentation
     sample_size: int | Literal["all"] | None
     seed: int
@@ -285,12 +312,15 @@ class Settings(TypedDict, total=False):
     layer: int | None
     pooling: Pooling
     unit: Unit
+    query_prompt: str | None
+    text_prompt: str | None
 
 
 @dataclass(frozen=True)
 class SearchSettings:
     """The settings of a search test besides those of the experiment.
 
+    searches, queries, vectors, query_vectors: files, or what is in memory.
     max_exposure: exposures surely beyond it, or below 1 / it, exceed it. max_truncated: share of
     texts that the model may read in part.
     Raises SettingError where a value cannot be used.
@@ -298,9 +328,10 @@ class SearchSettings:
 
     task: str = ""
     titles: str = ""
-    searches: Path | None = None
-    vectors: Path | None = None
-    query_vectors: Path | None = None
+    searches: Any = None
+    queries: Any = None
+    vectors: Any = None
+    query_vectors: Any = None
     similarity: Similarity = DEFAULTS["similarity"]
     max_exposure: float | None = None
     max_truncated: float | None = None
@@ -308,6 +339,7 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         _check_values(self)
+        _check_queries(self)
         _check_pair(self, ("vectors", "query_vectors"), ": of the texts, and of the queries")
         if self.vectors is not None and (self.task or self.titles or self.searches is not None):
             reason = "Own vectors name the right texts by their ids."
@@ -321,12 +353,14 @@ class SearchSettings:
 class ChunkTestSettings:
     """The settings of a chunk test besides those of the experiment.
 
-    titles, searches: judged searches for whole texts. chunks: the name of a file of own ones.
+    titles, searches, queries: judged searches for whole texts. chunks: the name of a file of own
+    ones, or “memory”.
     Raises SettingError where a value cannot be used.
     """
 
     titles: str = ""
-    searches: Path | None = None
+    searches: Any = None
+    queries: Any = None
     similarity: Similarity = DEFAULTS["similarity"]
     chunk_tokens: int | None = None
     max_lost: float | None = None
@@ -335,6 +369,7 @@ class ChunkTestSettings:
 
     def __post_init__(self) -> None:
         _check_values(self)
+        _check_queries(self)
         if self.max_lost is None or not self.chunks:
             _check_pair(self, ("chunk_tokens", "max_lost"))
 
@@ -368,6 +403,7 @@ UNHEEDED: Final = {
         "{name} is {quoted}; chunks have sentences and exact last vectors.",
         "Leave {name} out.",
     ),
+    "prompt": ("{name} is {quoted}, and this question has no prompts.", "Leave {name} out."),
     OWN: ("{name} is {quoted}, which own vectors do not have.", "Leave {name} out."),
 }
 """The reason and the remedy where a question does not heed a setting."""
@@ -388,6 +424,8 @@ def refuse(
         row, value, by = rows.get(name), getattr(experiment, name), question
         if row is not None and is_own and OWN not in row.questions:
             by = OWN
+        elif row is None and SETTINGS[name].is_verbatim:
+            by = "prompt"
         elif row is not None and (question, name, value) != NOT_SEARCHED:
             continue
         if value != (row or SETTINGS[name]).default:
@@ -413,6 +451,12 @@ def _check_values(settings: SearchSettings | ChunkTestSettings) -> None:
             raise SettingError(
                 f"{row.name} is {value:g}.", f"Choose a number from {low} to {high}."
             )
+
+
+def _check_queries(settings: SearchSettings | ChunkTestSettings) -> None:
+    """Raise SettingError where there are queries, and nothing that has ids of them."""
+    if settings.queries is not None and settings.searches is None:
+        raise SettingError("There are queries, and no searches.", "Give both.")
 
 
 def _check_pair(

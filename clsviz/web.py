@@ -18,14 +18,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import (
-    FileResponse,
-    HTMLResponse,
-    JSONResponse,
-    RedirectResponse,
-    Response,
-)
-from starlette.routing import Route
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from clsviz import limits
 from clsviz.guard import FULL, Guard, is_full
@@ -41,8 +36,7 @@ IMPORTS: Final = (
 )
 """Modules that the first page takes: the server imports them while the first browser starts."""
 
-MOST_PACKED: Final = 64 * 2**20
-"""Bytes of compressed figures that are stored for browsers."""
+MOST_PACKED: Final = 64 * 2**20  # bytes of compressed figures that are stored for browsers
 
 SCRIPTS: Final = {"plotly": "plotly/plotly.min.js", "chart": "chart.js"}
 """Scripts of charts: the files of `ui`."""
@@ -65,11 +59,7 @@ body:has(.stAlert, [role=dialog], [role=progressbar]) #first-words { display: no
 """The words of a page until its first chart; they leave where the page says something else."""
 
 OLD_PATHS: Final = {page.old_path: path for path, page in PAGES.items() if page.old_path}
-
-ALIKE: Final = 0.8
-"""Share of letters in common from which a mistyped path means a page."""
-
-UNKNOWN: Final = {"Cache-Control": "no-store"}
+ALIKE: Final = 0.8  # share of letters in common from which a mistyped path means a page
 FOR_EVER: Final = {
     "Cache-Control": "public, max-age=31536000, immutable",
     "Content-Encoding": "gzip",
@@ -202,15 +192,6 @@ def page_meant_by(path: str) -> str:
     return page if page != FIRST_PAGE else ""
 
 
-async def get_picture(request: Request) -> Response:
-    """Answer with the picture of a page, for links."""
-    name = request.path_params["name"]
-    if name not in PAGES:
-        return Response(status_code=404, headers=UNKNOWN)
-    path = str(PICTURES / f"{name}.png")
-    return FileResponse(path, headers={"Cache-Control": "public, max-age=86400"})
-
-
 async def get_packed(request: Request) -> Response:
     """Answer with a script of `SCRIPTS`, or with a figure that was packed."""
     name = request.path_params["name"]
@@ -218,7 +199,7 @@ async def get_packed(request: Request) -> Response:
     with _lock:
         content = scripts.get(f"./packed/{name}", _packed.get(name))
     if content is None:
-        return Response(status_code=404, headers=UNKNOWN)
+        return Response(status_code=404, headers={"Cache-Control": "no-store"})
     kind = "text/javascript" if name.endswith(".js") else "application/json"
     return Response(content, media_type=kind, headers=FOR_EVER)
 
@@ -249,7 +230,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 
 ROUTES: Final = [
     Route("/packed/{name}", get_packed),
-    Route("/pictures/{name}.png", get_picture),
+    Mount("/pictures", StaticFiles(directory=str(PICTURES))),
     Route("/ready", get_ready),
     *(Route(f"/{page}", get_page) for page in ("", *PAGES) if page != FIRST_PAGE),
     Route("/{path:unknown}", get_unknown),

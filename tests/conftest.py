@@ -1,6 +1,8 @@
 """What tests of several folders need: a tiny model, a store, a corpus."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,40 +14,44 @@ WORDS = (
 )
 
 
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+def write_tokenizer(
+    folder: Path, words: Sequence[str], is_bytes: bool = False, special: int = 5, **settings: Any
+) -> None:
+    """A tokenizer of words, or of bytes, that puts [CLS] first and [SEP] last."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    tokens = SPECIAL[:special]
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {w: n for n, w in enumerate([*tokens, *(letters if is_bytes else words)])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    if is_bytes:
+        tokenizer = Tokenizer(models.BPE(vocabulary, []))
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=settings.pop("frame", "[CLS] $A [SEP]"), special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    names = {f"{token[1:-1].lower()}_token": token for token in tokens} | settings
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)
+
+
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a BERT of two layers, whose LayerNorms vary, with a tokenizer of words."""
     import torch
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+    from transformers import BertConfig, BertModel
 
     folder = tmp_path_factory.mktemp("models") / "tiny"
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    vocabulary = {word: number for number, word in enumerate([*special, *WORDS])}
-    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        model_max_length=64,
-    ).save_pretrained(folder)
+    write_tokenizer(folder, WORDS, special=4, model_max_length=64)
     torch.manual_seed(0)
-    model = BertModel(
-        BertConfig(
-            vocab_size=len(vocabulary),
-            hidden_size=16,
-            num_hidden_layers=2,
-            num_attention_heads=2,
-            intermediate_size=32,
-            max_position_embeddings=64,
-        )
-    )
+    shape = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+    shape |= {"intermediate_size": 32, "max_position_embeddings": 64}
+    model = BertModel(BertConfig(vocab_size=4 + len(WORDS), **shape))
     with torch.no_grad():
         for name, weight in model.named_parameters():
             if "LayerNorm" in name:

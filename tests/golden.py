@@ -2,7 +2,7 @@
 
 Any careful reader gets the same sentences from them: they are far below the length at which a model
 truncates, and the prose, which alone is cut into sentences, has no quotation marks, abbreviations
-or lists. The likeliest encoding of so few odd letters is a matter of opinion, so the CSV names it.
+or lists.
 """
 
 import csv
@@ -15,14 +15,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-CLAUSES = ["für größere Städte", "naïve Façade", "über Köln", "à la carte", "más años", "où ça"]
-
 COMMANDS = {
     "text": ["measure", "--corpus", "prose.txt", "--segmentation", "sentences"],
-    "csv": [
-        *("measure", "--corpus", "odd.csv", "--column", "Kommentar", "--segmentation", "lines"),
-        *("--encoding", "cp1252"),
-    ],
     "json_lines": ["measure", "--corpus", "notes.jsonl", "--segmentation", "lines"],
     "parquet": [
         *("measure", "--corpus", "table.parquet", "--column", "body", "--segmentation", "lines"),
@@ -65,7 +59,6 @@ def make_inputs(folder: Path) -> None:
         {text for text in docs if re.fullmatch(r"[A-Z][a-z]+( [a-z]+,?){3,40} [a-z]{3,}\.", text)}
     )
     write_prose(folder / "prose.txt", clear[:420])
-    write_odd_csv(folder / "odd.csv", sentences[:320])
     write_notes(folder / "notes.jsonl", sentences[320:])
     columns = {
         "id": range(len(sentences)),
@@ -96,16 +89,6 @@ def write_prose(path: Path, sentences: list[str]) -> None:
     starts = range(0, len(sentences), 7)
     paragraphs = [textwrap.fill(" ".join(sentences[i : i + 7]), 72) for i in starts]
     path.write_text("\n\n".join(paragraphs) + "\n", encoding="utf-8")
-
-
-def write_odd_csv(path: Path, sentences: list[str]) -> None:
-    """Semicolons, cp1252, Windows' line ends, and cells with semicolons, quotes and line breaks."""
-    cells = [f"{text}; „{CLAUSES[i % 6]}“\n(“{i}”)" for i, text in enumerate(sentences)]
-    rows = [
-        (str(i), cell.encode("cp1252", "replace").decode("cp1252")) for i, cell in enumerate(cells)
-    ]
-    with open(path, "w", encoding="cp1252", newline="") as file:
-        csv.writer(file, delimiter=";").writerows([("Nr", "Kommentar"), *rows])
 
 
 def write_notes(path: Path, sentences: list[str]) -> None:

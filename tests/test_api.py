@@ -1,6 +1,5 @@
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -15,21 +14,6 @@ def options(tiny_model: Path, tmp_path: Path) -> dict:
     return {"model": str(tiny_model), "store": tmp_path}
 
 
-def test_the_package_is_the_one_next_to_the_tests() -> None:
-    assert Path(clsviz.__file__).parents[1] == Path(__file__).parents[1]
-
-
-def forms(sentences: list[str]) -> dict:
-    import datasets
-
-    return {
-        "list": sentences,
-        "Series": pd.Series(sentences, INDEX),
-        "DataFrame": pd.DataFrame({"id": range(60), "text": sentences}, INDEX),
-        "Dataset": datasets.Dataset.from_dict({"text": sentences}),
-    }
-
-
 def test_a_path_is_a_file_and_no_size_is_a_sample(options: dict, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("One two\nThree\n")
@@ -40,21 +24,11 @@ def test_a_path_is_a_file_and_no_size_is_a_sample(options: dict, tmp_path: Path)
         clsviz.measure(corpus=None, **options)
 
 
-@pytest.mark.parametrize("name", ["list", "Series", "DataFrame", "Dataset"])
-def test_sentences_in_memory_keep_their_order_and_index(
-    name: str, options: dict, sentences: list[str]
-) -> None:
-    result = clsviz.measure(corpus=forms(sentences[:60])[name], seed=5, **options)
-    assert list(result.table["sentence"]) == sentences[:60]
-    expected = INDEX if name in ("Series", "DataFrame") else list(range(60))
-    assert list(result.table.index) == expected
-
-
-def test_settings_reach_the_answer(options: dict, sentences: list[str]) -> None:
-    result = clsviz.measure(corpus=sentences, length_cutoff=20, layer=1, unit="words", **options)
-    used = result.table[result.table["is_used"]]
-    r = np.corrcoef([len(text.split()) for text in used["sentence"]], used["cls_1"])[0, 1]
-    assert result.fact("r_squared") == pytest.approx(r**2)
+def test_sentences_in_memory_keep_their_order_and_index(options, sentences) -> None:
+    texts = pd.Series(sentences[:60], INDEX)
+    table = clsviz.measure(corpus=texts, seed=5, length_cutoff=20, unit="words", **options).table
+    assert (list(table["sentence"]), list(table.index)) == (sentences[:60], INDEX)
+    assert list(table["length"]) == [len(text.split()) for text in sentences[:60]]
 
 
 def test_progress_is_reported(options: dict, sentences: list[str]) -> None:
@@ -68,23 +42,24 @@ def test_progress_is_reported(options: dict, sentences: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("corpus", "error", "words"),
-    [
-        ([], CorpusError, "no text|empty|no sentences"),
-        ({"a": ["b"], "c": []}, CorpusError, "different lengths"),
-        (["a b", 3], CorpusError, "3"),
-        ("no-such-file.txt", CorpusError, "no-such-file.txt"),
-    ],
+    ("keyword", "meant"),
+    [("sampl_size", "sample_size"), ("serches", "searches"), ("colum", "column")],
 )
-def test_a_corpus_that_cannot_be_used_is_an_error(corpus, error, words, options: dict) -> None:
-    with pytest.raises(error, match=words):
-        clsviz.measure(corpus=corpus, **options)
+def test_a_mistyped_keyword_names_the_likeliest(keyword: str, meant: str) -> None:
+    with pytest.raises(SettingError, match=f"no keyword “{keyword}”. Did you mean {meant}"):
+        clsviz.search_test(**{keyword: 1})
 
 
-def test_a_setting_that_changes_nothing_is_refused(options: dict, sentences: list[str]) -> None:
-    for setting in ({"probe_size": 10}, {"split": "train"}, {"encoding": "cp1254"}):
-        with pytest.raises(SettingError, match=next(iter(setting))):
-            clsviz.measure(corpus=sentences, **setting, **options)
+def test_searches_in_memory_are_read_as_files_are(options: dict) -> None:
+    rows = range(40)
+    frame = pd.DataFrame({"id": rows, "text": ["the cat sees " + "a dog " * n for n in rows]})
+    judged = pd.DataFrame({"query": [f"cat {n}" for n in rows], "ids": rows})
+    queries = {str(n): f"cat {n}" for n in rows}
+    by_id = {"searches": {"qid": rows, "ids": rows}, "queries": queries}
+    for choice in ({"searches": judged}, by_id):
+        result = clsviz.search_test(corpus=frame, column="text", **choice, **options)
+        assert list(result.table["right"]) == list(frame["text"])
+        assert (str(result), result.command) == (result.text(), "")
 
 
 def test_a_result_shows_itself_in_a_notebook(options: dict, sentences: list[str]) -> None:
@@ -101,3 +76,17 @@ def test_vectors_of_sentences_come_from_the_encoder_by_name(tiny_model: Path) ->
     assert vectors.shape == (2, 16)
     with pytest.raises(AttributeError, match="has no attribute 'Decoder'"):
         clsviz.Decoder  # noqa: B018
+
+
+def test_a_card_is_a_table_of_answers_as_they_are(options: dict, tmp_path: Path) -> None:
+    name = tmp_path / "a|b`c.txt"
+    name.write_text(
+        "\n".join(f"<i>The</i> cat | sings {'and sings ' * (n % 9)}{n}" for n in range(200))
+    )
+    view = {"corpus": str(name), "search_corpus": "", "probe_size": 200}
+    card = clsviz.report(**view, is_card=True, **options)
+    rows = [line for line in card.splitlines() if line.startswith("| ")]
+    assert len({line.count("|") for line in rows}) == 1
+    assert clsviz.measure(corpus=str(name), **options).verdict in rows[1]
+    assert "a\\|b\\`c" in card.splitlines()[0]
+    assert "clsviz report --model" in card

@@ -33,16 +33,13 @@ def run(tmp_path: Path, tiny_model: Path, corpus_file: Path, capsys: pytest.Capt
 
 
 def test_files_are_written_in_the_format_of_their_name(run, tmp_path: Path) -> None:
-    names = ("table.csv", "table.parquet", "picture.png", "picture.svg", "picture.html")
-    for name in names[:2]:
-        assert run("--output", str(tmp_path / name))[0] == 0
-    for name in names[2:]:
-        assert run("--plot", str(tmp_path / name))[0] == 0
+    for name in ("table.csv", "table.parquet"):
+        words = "--output", str(tmp_path / name), "--plot", str(tmp_path / "picture.svg")
+        assert run(*words)[0] == 0
     csv = pd.read_csv(tmp_path / "table.csv")
     parquet = pd.read_parquet(tmp_path / "table.parquet")
     assert list(csv["sentence"]) == list(parquet["sentence"])
     assert {"n_tokens", "truncated", "is_used", "cls_0", "cls_2", "pooler"} <= set(parquet)
-    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "picture.svg").read_text()[:1000]
 
 
@@ -70,7 +67,25 @@ def test_status_1_means_that_pieces_surely_lose_more_than_they_may(run, tmp_path
         assert ("lose over 5% of their sentences" in output) == (status == 1)
 
 
+def test_a_history_keeps_a_row_a_run_and_tells_what_has_changed(run, tmp_path: Path) -> None:
+    path = tmp_path / "history.csv"
+    usual = ["--output", str(path), "--append", "--max-change", "0.02"]
+    assert [run(*usual)[0] for _ in range(2)] == [0, 0]
+    rows = pd.read_csv(path)
+    assert list(rows["command"]) == ["measure", "measure"]
+    ratio, r2 = rows.loc[1, ["spread_ratio", "r_squared"]]
+    for factor, shift, status in ((1.01, 0, 0), (1.03, 0, 1), (1, 0.03, 1)):
+        rows.assign(spread_ratio=ratio * factor, r_squared=r2 + shift).to_csv(path, index=False)
+        status_now, text, _ = run(*usual, "--json")
+        assert status_now == status
+        changed = ["r_squared"] * (shift > 0) or ["spread_ratio"]
+        assert list(json.loads(text)["changed"]) == changed * status
+    assert len(pd.read_csv(path)) == 3
+
+
 MISTAKES = {
+    "history that is no table": ["--append"],
+    "change since nothing": ["--max-change", "0.1", "--output", "history.csv"],
     "layer out of range": ["--layer", "9"],
     "layer that is no number": ["--layer", "x"],
     "sample too small": ["--sample-size", "0"],
@@ -120,11 +135,18 @@ def test_a_mistake_is_one_line(name: str, run, tmp_path: Path, monkeypatch) -> N
     assert {path.name for path in tmp_path.iterdir()} <= {"store", "file", "folder.csv"}
 
 
-def test_an_error_of_ours_is_status_3_with_its_traceback(run, monkeypatch) -> None:
-    monkeypatch.setitem(cli.COMMANDS, "measure", lambda *_, **__: 1 / 0)
+@pytest.mark.parametrize(
+    ("error", "expected", "words"),
+    [(ZeroDivisionError, 3, "Traceback"), (KeyboardInterrupt, 130, "stopped")],
+)
+def test_status_1_is_for_nothing_else(error, expected, words, run, monkeypatch) -> None:
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setitem(cli.COMMANDS, "measure", fail)
     status, _, errors = run()
-    assert status == 3
-    assert "ZeroDivisionError" in errors
+    assert status == expected
+    assert words in errors
 
 
 @pytest.fixture
@@ -172,9 +194,7 @@ def test_a_reader_that_ends_early_is_no_error(tmp_path: Path) -> None:
         ("--help >/dev/full", 0, ""),
     ],
 )
-def test_streams_that_take_nothing_leave_no_traceback(
-    tmp_path: Path, words: str, status: int, errors: str
-) -> None:
+def test_streams_that_take_nothing_leave_no_traceback(tmp_path, words, status, errors) -> None:
     command = f"exec {sys.executable} -m clsviz {words.format(store=tmp_path)}"
     ended = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout) == (status, "")
@@ -211,14 +231,6 @@ def test_a_terminal_without_our_letters_gets_their_numbers(run, monkeypatch) -> 
     monkeypatch.setattr("sys.stdout", output)
     assert run("--json")[0] == 0
     assert json.loads(output.buffer.getvalue())["question"].startswith("Does tiny encode")
-
-
-def test_status_1_is_for_nothing_else(run, monkeypatch) -> None:
-    def interrupt(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setitem(cli.COMMANDS, "measure", interrupt)
-    assert run()[0] == 130
 
 
 def test_the_command_of_a_result_repeats_it(run, corpus_file: Path, tiny_model: Path) -> None:

@@ -2,16 +2,7 @@ import math
 
 import pytest
 
-from clsviz.numbers import (
-    counted,
-    folded,
-    length,
-    number,
-    percent,
-    points,
-    seconds,
-    times,
-)
+from clsviz.numbers import counted, folded, length, number, percent, points, seconds, times
 
 CASES = [
     (number, [(7.6412, "7.64"), (-0.005134, "−0.00513"), (12345.6, "12,300"), (0.0, "0")]),

@@ -71,6 +71,7 @@ def test_an_empty_value_in_a_link_is_the_default() -> None:
 
 OTHERS = {
     **dict.fromkeys(("model", "corpus", "configuration", "split", "column", "encoding"), "minilm"),
+    "language": "de",
     "segmentation": "sentences",
     "sample_size": 300,
     "seed": 7,
@@ -85,9 +86,9 @@ HEEDED = {
     "measure": {*OTHERS} - {"probe_size"},
     **{name: {*OTHERS} for name in ("probe", "compare", "report")},
     "search-test": {*OTHERS}
-    - {"precision", "probe_size", "length_cutoff", "layer", "unit", "segmentation"},
+    - {"precision", "probe_size", "length_cutoff", "layer", "segmentation"},
 }
-HEEDED["chunk-test"] = HEEDED["search-test"]
+HEEDED["chunk-test"] = HEEDED["search-test"] - {"unit"}
 
 
 @pytest.mark.parametrize("has_own_vectors", [False, True])
@@ -133,6 +134,7 @@ def test_a_refusal_says_why(question: str, settings: dict, sentence: str) -> Non
         (SearchSettings, {"similarity": "l2"}, "similarity is “l2”. Choose cosine or dot."),
         (SearchSettings, {"max_exposure": 0.5}, "max_exposure is 0.5. Choose a number from 1 to"),
         (SearchSettings, {"max_exposure": float("nan")}, "max_exposure is nan."),
+        (ChunkTestSettings, {"queries": Path("q")}, "There are queries, and no searches."),
         (SearchSettings, {"vectors": Path("a.npz")}, "Only one of vectors and query_vectors is"),
         (ChunkTestSettings, {"max_lost": 2}, "max_lost is 2. Choose a number from 0 to 1."),
         (ChunkTestSettings, {"max_lost": 0.5}, "Only one of chunk_tokens and max_lost is given."),

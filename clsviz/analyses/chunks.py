@@ -8,11 +8,14 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from clsviz.analyses.search import limit_of
+from clsviz.analyses.select import is_symmetric, prompts_of, resolve
 from clsviz.errors import Undefined
 from clsviz.jobs.measure import Workspace, last_vectors
+from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.settings import ChunkTestSettings, Experiment, Similarity
-from clsviz.sources import chunks, models, searches, sentences
+from clsviz.sources import chunks, judgements, searches, sentences
 from clsviz.sources.chunks import Chunks, Cutting
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import Prepared, Sample
@@ -65,7 +68,7 @@ class Containment:
     tokens: of a chunk, the median. truncated, unread: shares of chunks, and of their tokens, that
     the model does not read. ranks: int32 (3, n_searches), from 1, of the best right chunk, by each
     of RETRIEVERS; beyond the last where no chunk has the sentence. positions: float32
-    (n_searches,), of the sentence in its chunk. seconds: that measuring took.
+    (n_searches,), of the sentence in its chunk. seconds: that measuring took. width: of a vector.
     """
 
     tokens: float
@@ -75,6 +78,7 @@ class Containment:
     ranks: NDArray[np.int32]
     positions: NDArray[np.float32]
     seconds: float
+    width: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,13 +267,16 @@ def chunk_test(
     """
     titles, judged = settings.titles, None
     with progress.at("fetch"):
-        weights = models.find(experiment.model, experiment.seed, progress)
+        weights = workspace.runner.find(experiment.model, experiment.seed, progress)
         cut = chunks.find(experiment, workspace.root, texts, progress, own)
         if titles or settings.searches is not None:
             view = searches.bounded(replace(experiment, sample_size="all"))
-            choice: dict[str, Any] = {"titles": titles, "judged": settings.searches, "texts": texts}
+            choice: dict[str, Any] = {"titles": titles, "texts": texts}
+            if settings.searches is not None:
+                choice["judged"] = judgements.read(settings.searches, settings.queries, progress)
             judged = searches.find(view, workspace.root, **choice, progress=progress)
-    inputs, on = ChunkInputs(weights, cut, judged), (experiment, workspace, progress)
+    inputs, experiment = ChunkInputs(weights, cut, judged), resolve(experiment, weights)
+    on = experiment, workspace, progress
     measured = by_sizes(inputs, *on)
     of_judged = _judged(inputs, len(measured), settings.similarity, *on) if judged else None
     of_own = contained(inputs, cut.own, *on) if cut.own else None
@@ -313,7 +320,8 @@ def _with_controls(
 def key_of(inputs: ChunkInputs, cutting: Cutting, experiment: Experiment) -> tuple[object, ...]:
     """The key of the ranks in the store."""
     chunks = inputs.chunks.fingerprint, cutting.corpus.fingerprint
-    return "chunks", VERSION, *chunks, inputs.weights.fingerprint, experiment.pooling
+    model = inputs.weights.key(experiment.pooling), experiment.pooling
+    return "chunks", VERSION, *chunks, *model, *prompts_of(experiment)
 
 
 def by_sizes(
@@ -351,9 +359,11 @@ def contained(
         return known
     on = inputs.weights, experiment, workspace
     chunks = _index(cutting.sample, *on, progress)
-    sentences = _index(cut.cut[0].sample, *on, progress)
+    role: Kind = "text" if is_symmetric(experiment, inputs.weights) else "query"
+    sentences = _index(cut.cut[0].sample, *on, progress, role)
+    limit = limit_of(inputs.weights)
     with progress.at("analysis"):
-        return workspace.results.put(key, contain(cut, cutting, sentences, chunks))
+        return workspace.results.put(key, contain(cut, cutting, sentences, chunks, limit))
 
 
 def _judged(
@@ -367,13 +377,13 @@ def _judged(
     """Recalls of judged searches by the best chunk of each size, and by whole texts."""
     judged, sizes = inputs.judged, inputs.chunks.sizes[:n_sizes]
     assert judged is not None
-    source = judged.fingerprint, inputs.weights.fingerprint
-    key = "judged chunks", VERSION, *source, experiment.pooling, similarity, sizes
+    source = judged.fingerprint, inputs.weights.key(experiment.pooling), experiment.pooling
+    key = "judged chunks", VERSION, *source, similarity, sizes, *prompts_of(experiment)
     known = workspace.results.find(key, Judged)
     if known is not None:
         return known
     (texts, queries), on = judged.samples, (inputs.weights, experiment, workspace)
-    asking, qrels = _index(queries, *on, progress), Qrels.of(judged.relevant, len(texts))
+    asking, qrels = _index(queries, *on, progress, "query"), Qrels.of(judged.relevant, len(texts))
     seconds, recalls = asking.seconds, list[Floats]()
     for size in (*sizes, None):
         sample, owners = _chunks_of(judged, size)
@@ -382,7 +392,8 @@ def _judged(
         with progress.at("analysis"):
             ranked = ranking.rank_by_chunks(asking.by(similarity), one.by(similarity), owners)
             recalls.append(qrels.recalls(ranked))
-    unread = unread_share(one.n_tokens, one.truncated)  # the last ones are whole texts
+    limit = limit_of(inputs.weights)
+    unread = unread_share(one.n_tokens, one.truncated, limit)  # the last ones are whole texts
     whole = Judged(np.array(recalls), float(one.truncated.mean()), unread, seconds)
     return workspace.results.put(key, whole)
 
@@ -393,13 +404,17 @@ def _index(
     experiment: Experiment,
     workspace: Workspace,
     progress: Progress,
+    role: Kind = "text",
 ) -> Index:
-    """The vectors of a sample."""
-    norms, seconds = last_vectors(Prepared(weights, sample), experiment, workspace, progress)
+    """The vectors of a sample, of texts or of queries."""
+    prepared = Prepared(weights, sample)
+    norms, seconds = last_vectors(prepared, experiment, workspace, progress, role)
     return Index(norms.of(experiment.pooling), norms.n_tokens, norms.truncated, seconds)
 
 
-def contain(cut: Chunks, cutting: Cutting, sentences: Index, chunks: Index) -> Containment:
+def contain(
+    cut: Chunks, cutting: Cutting, sentences: Index, chunks: Index, limit: int = 0
+) -> Containment:
     """The ranks of chunks for sentences that search; sentences: vectors of all."""
     qrels = Qrels.of(cutting.relevant, len(cutting.sample))
     words = [cut.sentences[n] for n in cut.queries]
@@ -414,17 +429,19 @@ def contain(cut: Chunks, cutting: Cutting, sentences: Index, chunks: Index) -> C
         tokens=float(np.median(chunks.n_tokens)),
         n_chunks=len(cutting.sample),
         truncated=float(chunks.truncated.mean()),
-        unread=unread_share(chunks.n_tokens, chunks.truncated),
+        unread=unread_share(chunks.n_tokens, chunks.truncated, limit),
         ranks=np.stack(ranks),
         positions=positions.astype(np.float32),
         seconds=chunks.seconds,
+        width=chunks.vectors.shape[1],
     )
 
 
 def _chunks_of(searches: Searches, size: int | None) -> tuple[Sample, NDArray[np.intp]]:
     """The chunks of all texts, None for whole texts, and the text of each, in order."""
     texts = searches.texts.table["sentence"].to_pylist()
-    cut = [sentences.cut(text) if size else [text] for text in texts]
+    language = searches.texts.reading.language
+    cut = [sentences.cut(text, language) if size else [text] for text in texts]
     step = size or 1
     parts = [[" ".join(some[at : at + step]) for at in range(0, len(some), step)] for some in cut]
     owners = np.repeat(np.arange(len(texts)), list(map(len, parts)))

@@ -11,9 +11,10 @@ from clsviz.analyses.chunks import ChunkInputs, ChunkNumbers
 from clsviz.analyses.norms import line_of
 from clsviz.analyses.probes import baseline_error, predict
 from clsviz.analyses.search import Rankings, ranked
-from clsviz.analyses.select import layer_of, norms_of, select, used_of
+from clsviz.analyses.select import layer_of, norms_of, resolve, select, used_of
 from clsviz.errors import SettingError, Undefined
 from clsviz.jobs.measure import Workspace, draw, find_model, measure, stored
+from clsviz.measurements import Kind, Last
 from clsviz.numbers import lowered
 from clsviz.progress import Progress
 from clsviz.questions import DEFAULT_CHUNKED
@@ -40,7 +41,7 @@ from clsviz.statistics.line import r2_margin
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION: Final = 2  # changes when a number is computed in another way
+VERSION: Final = 3  # changes when a number is computed in another way
 
 SEARCH: Final = (
     *("recall_at_10", "recall_at_10_low", "recall_at_10_high", "ndcg_at_10"),
@@ -63,10 +64,10 @@ LINE: Final = (
 )
 COLUMNS: Final = (
     *("last_probe_error", "last_probe_error_low", "last_probe_error_high", "last_probe_r_squared"),
-    *("probe_r_squared", "probe_layer", "guess_error", *LINE, "n_layers", "mean_tokens"),
+    *("probe_r_squared", "probe_layer", "guess_error", *LINE, "n_layers", "mean_tokens", "width"),
 )
-"""Columns of the table: of held-out lengths by probes of [CLS] after the last layer and after the
-best one, of guessing, and of the line of the norm on length."""
+"""Columns of the table: of held-out lengths by probes of the vector, and of [CLS] after the best
+layer, of guessing, and of the line of the norm on length; width: numbers of the vector."""
 
 Numbers = dict[str, float]
 
@@ -146,7 +147,8 @@ def compare(
     if search is None and has_chunks:
         reason = "chunks is set, and search_corpus is empty."
         raise SettingError(reason, "Name the corpus whose texts are cut.")
-    weights = [find_model(name, experiments[0].seed, progress) for name in names]
+    seed, runner = experiments[0].seed, workspace.runner
+    weights = [find_model(name, seed, progress, runner) for name in names]
     samples = [draw(view, workspace, progress, texts) for view in experiments]
     with progress.at("fetch"):
         cutting = replace(search, sample_size=DEFAULT_CHUNKED) if search and has_chunks else None
@@ -163,8 +165,22 @@ def search_of(experiment: Experiment, corpus: str, pooling: Pooling) -> Experime
     """The settings of the search in a corpus; None where there is none."""
     if not corpus:
         return None
-    model, seed = experiment.model, experiment.seed
-    return bounded(Experiment(model, corpus, seed=seed, sample_size="all", pooling=pooling))
+    names = ("model", "seed", "query_prompt", "text_prompt")
+    settings: dict[str, Any] = {name: getattr(experiment, name) for name in names}
+    view = Experiment(corpus=corpus, sample_size="all", pooling=pooling, **settings)
+    return bounded(view)
+
+
+def view_of(inputs: CompareInputs, weights: Weights) -> tuple[Experiment, Kind]:
+    """The vector of a model that is probed, and its measurement.
+
+    Where a model has no [CLS], all are compared by the vectors that they emit.
+    """
+    view = replace(inputs.experiment, query_prompt=None, text_prompt=None)
+    if any(one.weights.no_cls for one in inputs.prepared):
+        view = replace(view, pooling="pipeline", layer=None)
+    view = resolve(view, weights)
+    return view, "text" if view.pooling == "pipeline" else "vectors"
 
 
 def _find(
@@ -187,27 +203,29 @@ def _compare(inputs: CompareInputs, workspace: Workspace, progress: Progress) ->
     done, seconds = 0, 0.0
 
     def check(part: Measured) -> None:
-        norms_of(part.norms, experiment, part.weights.label)
+        norms_of(part.norms, view_of(inputs, part.weights)[0], part.weights.label)
 
     rankings: list[Rankings] = []
     cuts: list[ChunkNumbers] = []
     for one in prepared:
         if known is None:
             part = progress.part(done, total, "texts")
-            seconds += measure(one, experiment, "vectors", workspace, part, check).seconds
+            few = replace(one, sample=replace(one.sample, order=one.sample.order[:n]))
+            seconds += measure(few, *view_of(inputs, one.weights), workspace, part, check).seconds
             done += n
+        search = inputs.search and resolve(inputs.search, one.weights)
         try:
-            if isinstance(inputs.searches, Searches) and inputs.search:
-                of_model = inputs.searches, one.weights, inputs.search, None, workspace
+            if isinstance(inputs.searches, Searches) and search:
+                of_model = inputs.searches, one.weights, search, None, workspace
                 rankings.append(ranked(*of_model, progress.part(done, total, "texts")))
                 done += _n_searched(inputs)
         except Undefined as error:
             inputs = replace(inputs, searches=_of_model(one.weights, error))
         try:
-            if isinstance(inputs.chunks, Chunks) and inputs.search:
+            if isinstance(inputs.chunks, Chunks) and search:
                 cut = ChunkInputs(one.weights, inputs.chunks)
                 part = progress.part(done, total, "texts")
-                measured = chunking.by_sizes(cut, inputs.search, workspace, part)
+                measured = chunking.by_sizes(cut, search, workspace, part)
                 cuts.append(ChunkNumbers.of(cut, measured, "cosine", experiment.seed))
                 done += n_chunks
         except Undefined as error:
@@ -232,7 +250,11 @@ def compare_key(inputs: CompareInputs) -> tuple[object, ...]:
     prepared, experiment = inputs.prepared, inputs.experiment
     sample = prepared[0].sample
     n = min(len(sample), experiment.probe_size)
-    fingerprints = [one.weights.fingerprint for one in prepared]
+    views = [view_of(inputs, one.weights)[0].pooling for one in prepared]
+    fingerprints = [
+        one.weights.key(view) + ("-pipeline" * (view == "pipeline"))
+        for one, view in zip(prepared, views, strict=True)
+    ]
     source = experiment.precision, sample.corpus.fingerprint, sample.seed, n
     view = experiment.length_cutoff, experiment.layer, experiment.pooling, experiment.unit
     return "compare", VERSION, fingerprints, *source, *view
@@ -256,7 +278,11 @@ def _computed(inputs: CompareInputs, workspace: Workspace, progress: Progress) -
     """
     prepared, experiment, store = inputs.prepared, inputs.experiment, workspace.results
     sample = prepared[0].sample
-    tables = [select(stored(one, experiment, "vectors", workspace), experiment) for one in prepared]
+    n = min(len(sample), experiment.probe_size)
+    few = [replace(one, sample=replace(sample, order=sample.order[:n])) for one in prepared]
+    views = [view_of(inputs, one.weights) for one in few]
+    pairs = list(zip(few, views, strict=True))
+    tables = [select(stored(one, *view, workspace), view[0]) for one, view in pairs]
     is_long = np.any([table["is_long"] for table in tables], axis=0)
     is_cut = np.any([table["truncated"] for table in tables], axis=0) & ~is_long
     parts = [used_of(table.assign(is_used=~is_long & ~is_cut), sample, store) for table in tables]
@@ -264,15 +290,17 @@ def _computed(inputs: CompareInputs, workspace: Workspace, progress: Progress) -
     problems: list[Undefined] = []
     misses: dict[int, Floats] = {}
     lines: list[tuple[Floats, Floats]] = []
-    for place, (one, used) in enumerate(zip(prepared, parts, strict=True)):
-        measured, predictions = stored(one, experiment, "vectors", workspace), []
-        for layer in range(measured.norms.n_layers + 1):
+    for place, ((one, (view, kind)), used) in enumerate(zip(pairs, parts, strict=True)):
+        measured, predictions = stored(one, view, kind, workspace), []
+        is_of_layers = view.pooling == "cls" and view.layer is None
+        layers = range(measured.norms.n_layers + 1) if is_of_layers else ()
+        for probed in [Experiment(layer=layer) for layer in layers] or [view]:
             progress(place, len(prepared), "models")
             try:
-                predictions.append(predict(measured, Experiment(layer=layer), used))
+                predictions.append(predict(measured, probed, used))
             except Undefined:
                 predictions.append(np.full(len(used), np.nan))
-        numbers, problem = _numbers(measured, experiment, used, predictions)
+        numbers, problem = _numbers(measured, view, used, predictions)
         lengths, norms = used[["length", "norm"]].to_numpy(np.float64).T
         if np.isfinite(predictions[-1]).all():
             misses[place] = abs(predictions[-1] - lengths) / numbers["guess_error"]
@@ -308,10 +336,15 @@ def _numbers(
 ) -> tuple[Numbers, Undefined]:
     """The columns of probes and of the line, NaN where undefined; and why there is no line, or "".
 
-    predictions: held-out lengths by layer, each (n_used,).
+    predictions: held-out lengths by layer, or of the vector alone, each (n_used,).
     """
     numbers: Numbers = dict.fromkeys(COLUMNS, np.nan)
-    numbers |= {"n_layers": len(predictions) - 1, "mean_tokens": float(used["n_tokens"].mean())}
+    assert isinstance(measured.norms, Last)
+    numbers |= {
+        "n_layers": measured.norms.n_layers,
+        "mean_tokens": float(used["n_tokens"].mean()),
+        "width": measured.norms.vectors.shape[2],
+    }
     if not np.isnan(predictions).all():
         lengths = used["length"].to_numpy(np.float64)
         r2s, errors = np.transpose([ridge.score(lengths, row) for row in predictions])
@@ -319,7 +352,7 @@ def _numbers(
             "last_probe_error": float(errors[-1]),
             "last_probe_r_squared": float(r2s[-1]),
             "probe_r_squared": float(np.nanmax(r2s)),
-            "probe_layer": int(np.nanargmax(r2s)),
+            "probe_layer": int(np.nanargmax(r2s)) if len(r2s) > 1 else np.nan,
             "guess_error": baseline_error(used),
         }
     try:

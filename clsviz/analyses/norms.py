@@ -10,16 +10,17 @@ import threadpoolctl
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.analyses import own_vectors
-from clsviz.analyses.select import kind_of, layer_of, norms_of, select, used_of
+from clsviz.analyses.select import kind_of, layer_of, norms_of, resolve, select, used_of
 from clsviz.errors import Undefined
 from clsviz.jobs import ray
 from clsviz.jobs.measure import Workspace, measure, prepare
-from clsviz.measurements import Norms
+from clsviz.measurements import Emitted, Norms
 from clsviz.numbers import number
 from clsviz.progress import Progress
 from clsviz.settings import Experiment
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import Measured, sample_of
+from clsviz.sources.sentences import lengths as word_lengths
 from clsviz.statistics import curve as curves
 from clsviz.statistics import lengths as by_length
 from clsviz.statistics import line as lines
@@ -46,7 +47,7 @@ class NormFit:
     undefined. heights_line: the line of norms on the heights of a significant curve, which says if
     few sentences decide it; of norms on lengths, where the curve is none.
     layers: {layer, r_squared, r_squared_interval, is_nearly_constant} of every measured vector.
-    problem: why there is no line.
+    problem: why there is no line. caveats: sentences on own vectors.
     """
 
     measured: Measured
@@ -59,6 +60,7 @@ class NormFit:
     heights_line: Line | None = None
     layers: list[dict[str, Any]] = field(default_factory=list)
     problem: Undefined | None = None
+    caveats: tuple[str, ...] = ()
 
 
 def norms(
@@ -73,7 +75,9 @@ def norms(
     texts: in memory, in the place of the corpus. cluster: the address of a Ray cluster that
     measures, or None. Raises ClsvizError.
     """
-    prepared, kind = prepare(experiment, workspace, progress, texts), kind_of(experiment)
+    prepared = prepare(experiment, workspace, progress, texts)
+    experiment = resolve(experiment, prepared.weights)
+    kind = kind_of(experiment)
 
     def publish(part: Measured) -> None:
         norms_of(part.norms, experiment, part.weights.label)  # fails with the first sentences
@@ -87,25 +91,22 @@ def norms(
         return fit(measured, experiment, workspace.results)
 
 
-def norms_of_own(path: Path, experiment: Experiment, store: Results) -> NormFit:
+def norms_of_own(source: Any, experiment: Experiment, store: Results) -> NormFit:
     """The fit of own vectors, from any model or API; the cutoff is in words.
 
     Raises CorpusError where the file cannot be used.
     """
-    own = own_vectors.read(path)
+    own = own_vectors.read(source)
     view = replace(experiment, unit="words") if experiment.unit == "tokens" else experiment
     sample = sample_of(own.corpus, view)
-    n, order = len(sample), sample.order
-    sizes = Norms(  # as if a model without layers had measured them
-        n_tokens=own.n_words[order],
-        truncated=np.zeros(n, np.bool_),
-        cls=np.linalg.norm(own.vectors[order], axis=1)[:, None],
-        pooler=np.empty((n, 0), np.float32),
-        error=np.full((n, 1), np.nan, np.float32),
-    )
-    weights = Weights(own.name, own.name, path, own.fingerprint)
+    order = sample.order
+    n_words = word_lengths(own.texts, "words")[order]
+    arrays = Emitted.arrays(own.norms[order][:, None], n_words, np.zeros(len(order)))
+    sizes = Norms.from_slices([arrays])
+    weights = Weights(own.name, own.name, Path(own.name), own.fingerprint)
     key = f"own-{own.fingerprint}"
-    return fit(Measured(key, weights, sample, sizes, 0, 0.0, is_complete=True), view, store)
+    measured = Measured(key, weights, sample, sizes, 0, 0.0, is_complete=True)
+    return replace(fit(measured, view, store), caveats=own.caveats)
 
 
 def points(measured: Measured, experiment: Experiment) -> NormFit:
@@ -119,28 +120,22 @@ def fit(measured: Measured, experiment: Experiment, store: Results) -> NormFit:
     with threadpoolctl.threadpool_limits(1, user_api="blas"):  # more would wait for busy processors
         start = points(measured, experiment)
         layer, used = start.layer, used_of(start.table, measured.sample, store)
-        of_all = replace(start, used=used, layers=_layers(measured, used))
+        fits: dict[str, Any] = {"used": used, "layers": _layers(measured, used)}
         some = used[:MOST]
         columns = some["length"], some["norm"], some["cluster"]
         view = experiment.length_cutoff, layer, experiment.pooling, experiment.unit
         key = "curve", VERSION, measured.key, len(start.table), *view
-        line: Line | None = None
-        curve: Curve | None = None
-        heights_line: Line | None = None
-        spread: Spread | None = None
-        problem: Undefined | None = None
         try:
-            line = line_of(measured, layer, used, used["norm"])
+            fits["line"] = line_of(measured, layer, used, used["norm"])
             groups = some.get("row_group")
-            curve = store.get(key, Curve, lambda: curves.fit(*columns, groups))
+            curve = fits["curve"] = store.get(key, Curve, lambda: curves.fit(*columns, groups))
             heights = curve.predict(some["length"]) if curve.is_significant else some["length"]
-            heights_line = lines.fit(heights, some["norm"], some["cluster"], groups)
+            fits["heights_line"] = lines.fit(heights, *columns[1:], groups)
             with suppress(Undefined):
-                spread = by_length.spread(*columns)
+                fits["spread"] = by_length.spread(*columns)
         except Undefined as error:
-            problem = error
-        fits: dict[str, Any] = {"line": line, "curve": curve, "spread": spread}
-        return replace(of_all, **fits, heights_line=heights_line, problem=problem)
+            fits["problem"] = error
+        return replace(start, **fits)
 
 
 def line_of(measured: Measured, layer: int, used: "pd.DataFrame", norms: ArrayLike) -> Line:
@@ -177,12 +172,10 @@ def fast_error(measured: Measured, layer: int) -> tuple[int, float]:
 
 
 def _layers(measured: Measured, used: "pd.DataFrame") -> list[dict[str, Any]]:
-    """R² of the line on the norm of [CLS] after every layer, and of pooler and mean after the last.
-
-    is_nearly_constant: of the norms. None where there is no line; vectors that are not measured are
-    missing.
-    """
+    """R² of the line on the norm of each measured vector; None where there is no line."""
     norms, means = measured.norms, measured.means
+    if isinstance(norms, Emitted):
+        return []
     columns: dict[int | str, NDArray[np.float32]] = dict(enumerate(norms.cls.T))
     if norms.pooler.shape[1]:
         columns["pooler"] = norms.pooler[:, 0]
@@ -190,12 +183,11 @@ def _layers(measured: Measured, used: "pd.DataFrame") -> list[dict[str, Any]]:
         columns["mean"] = means.mean[:, -1]
     layers = []
     for name, column in columns.items():
-        keys = "r_squared", "r_squared_interval", "is_nearly_constant"
-        row: dict[str, Any] = {"layer": name, **dict.fromkeys(keys)}
+        keys = "layer", "r_squared", "r_squared_interval", "is_nearly_constant"
+        values: tuple[Any, ...] = None, None, None
         with suppress(Undefined):
             layer = name if isinstance(name, int) else norms.n_layers
             line = line_of(measured, layer, used, column[used.index])
             values = line.r2, list(line.r2_interval), is_nearly_constant(line)
-            row |= zip(keys, values, strict=True)
-        layers.append(row)
+        layers.append(dict(zip(keys, (name, *values), strict=True)))
     return layers

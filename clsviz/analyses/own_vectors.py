@@ -2,26 +2,34 @@
 
 import hashlib
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from clsviz.errors import CorpusError, quote
 from clsviz.settings import Experiment
-from clsviz.sources import corpora, searches, text_files
+from clsviz.sources import corpora, judgements, searches, sentences, tables, text_files
 from clsviz.sources.corpora import Corpus
-from clsviz.sources.searches import Searches, fold, id_of
+from clsviz.sources.judgements import AS_NUMBERS, IDS
+from clsviz.sources.searches import Searches, fold
 from clsviz.statistics.ranking import Floats32
 
 SAVE: Final = "Save a list of numbers a row, as pandas does: frame.to_parquet(“vectors.parquet”)."
 
 MOST_DIMENSIONS: Final = 16_384
+
+BLOCK_BYTES: Final = 2**22
+"""Of vectors that are read at a time."""
+
+MOST_PACKED: Final = 256
+"""Numbers of a vector, at most, that may be bits in packs of eight."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +52,15 @@ class Indexed:
 class OwnVectors:
     """Texts and their vectors, float32 (n, width), in the order of a file.
 
-    ids: of the texts, or those of the right ones of each query; () where the file has none.
+    norms: float32 (n,). columns: the other ones, by name. caveats: sentences.
     """
 
     name: str
     texts: list[str]
     vectors: Floats32
-    ids: tuple[tuple[str, ...], ...] = ()
+    norms: Floats32
+    columns: Mapping[str, Sequence[Any]]
+    caveats: tuple[str, ...]
 
     @property
     def fingerprint(self) -> str:
@@ -65,80 +75,122 @@ class OwnVectors:
         uncut = Experiment(corpus="memory", segmentation="lines")
         return replace(corpora.from_texts(self.texts, uncut), label=self.name)
 
-    @property
-    def n_words(self) -> NDArray[np.int32]:
-        """Lengths of the texts, int32 (n,): without a model there are no tokens."""
-        return np.array([len(text.split()) for text in self.texts], np.int32)
 
+def read(source: Any, text: str = "text") -> OwnVectors:
+    """The vectors in a .parquet or .npz file, or in what pandas and datasets have.
 
-def read(path: Path, text: str = "text", ids: str = "id") -> OwnVectors:
-    """The vectors in a .parquet or .npz file, which has the columns text, `vector` and, maybe, ids.
-
-    Raises CorpusError where the file cannot be read, or something in it is no vector.
+    It has the columns text and `vector`, and others. Raises CorpusError where it cannot be read, or
+    something in it is no vector.
     """
-    text_files.check_file(path)
-    name = quote(path.name)
-    columns = _columns(path, name)
+    path = Path(source).expanduser() if isinstance(source, str | Path) else None
+    name = quote(path.name if path else "your vectors")
+    if path:
+        text_files.check_file(path)
+    if path and path.suffix == ".parquet":
+        columns = dict(tables.read_parquet(path, without="vector").to_pydict())
+        blocks = _stored(path)
+        columns |= {"vector": blocks} if "vector" in pq.read_schema(path).names else {}
+    else:
+        content = _arrays(path, name) if path else source
+        is_frame = not isinstance(content, Mapping)
+        columns = dict(corpora.frame_of(content) if is_frame else content)
+        blocks = _in_memory(columns.get("vector", ()))
     for needed in (text, "vector"):
         if needed not in columns:
-            has = " and ".join(map(quote, columns)) or "nothing"
+            has = " and ".join(map(quote, filter(None, columns))) or "no names"
             reason = f"{name} has no column {quote(needed)}; it has {has}."
-            raise CorpusError(reason, f"Name its columns {text} and vector.")
-    texts = ["" if value is None else str(value) for value in columns[text]]
-    vectors = _vectors(columns["vector"], name)
-    if len(texts) != len(vectors):
-        reason = f"{name} has {len(texts):,} texts and {len(vectors):,} vectors."
-        raise CorpusError(reason, "Give a vector for each text.")
+            raise CorpusError(reason, f"Give columns {text} and vector.")
+    del columns["vector"]
+    texts = list(map(judgements.text_of, columns[text]))
+    vectors, norms, is_bytes = _joined(blocks, len(texts), name)
     for row, value in enumerate(texts, 1):
-        if not value.strip():
+        if not value:
             raise CorpusError(f"Row {row:,} of {name} has no text.", "Leave it out.")
-    keys = [(id_of(str(cell)),) if ids == "id" else _ids(cell) for cell in columns.get(ids, ())]
-    return OwnVectors(path.name, texts, vectors, tuple(keys))
+    n_zero = int((norms == 0).sum())
+    cases = {
+        f"Vectors of {name} that are zero, which have no direction: {n_zero:,}.": n_zero,
+        f"Vectors of {name} are whole numbers of a byte, taken as coordinates.": is_bytes,
+    }
+    caveats = tuple(caveat for caveat, holds in cases.items() if holds)
+    return OwnVectors(name[1:-1], texts, vectors, norms, columns, caveats)
 
 
-def _columns(path: Path, name: str) -> Mapping[str, Any]:
+def _arrays(path: Path, name: str) -> Mapping[str, Any]:
+    """The arrays in an .npz file."""
+    if path.suffix != ".npz":
+        raise CorpusError(f"{name} holds no vectors: they are read from .parquet and .npz.", SAVE)
     try:
-        if path.suffix == ".parquet":
-            with pq.ParquetFile(path) as file:
-                columns: dict[str, Any] = file.read().to_pydict()
-                return columns
-        if path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as arrays:  # Python objects may run code
-                return {column: np.atleast_1d(arrays[column]) for column in arrays}
-    except (pa.ArrowException, ValueError, OSError, zipfile.BadZipFile) as error:
+        with np.load(path, allow_pickle=False) as arrays:  # Python objects may run code
+            return {column: np.atleast_1d(arrays[column]) for column in arrays}
+    except (ValueError, OSError, zipfile.BadZipFile) as error:
         cause = quote(str(error).partition("\n")[0])
         raise CorpusError(f"{name} cannot be read ({cause}).", "Write it again.") from None
-    if path.suffix in (".csv", ".tsv"):
-        raise CorpusError(f"Column vector of {name} holds text, not numbers.", SAVE)
-    raise CorpusError(f"{name} holds no vectors: they are read from .parquet and .npz.", SAVE)
 
 
-def _vectors(values: Any, name: str) -> Floats32:
-    """Values as an array; raises CorpusError where they are no finite vectors of one width."""
-    if any(isinstance(value, str) for value in values):
-        raise CorpusError(f"Column vector of {name} holds text, not numbers.", SAVE)
+def _stored(path: Path) -> Iterator[pa.Array]:
+    """The column of vectors of a Parquet file, some rows at a time."""
+    options: Any = {"pre_buffer": False, "buffer_size": 2**20}  # else all of it is in memory
+    with pq.ParquetFile(path, **options) as file:
+        size = path.stat().st_size // max(1, file.metadata.num_rows)
+        for batch in file.iter_batches(max(1, BLOCK_BYTES // max(1, size)), columns=["vector"]):
+            yield batch.column(0)
+
+
+def _in_memory(values: Any) -> Iterator[pa.Array]:
+    """Vectors in memory as lists of Arrow."""
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        yield pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), values.shape[1])
+    else:
+        yield pa.array(list(values), from_pandas=True)
+
+
+def _joined(blocks: Iterator[pa.Array], n: int, name: str) -> tuple[Floats32, Floats32, bool]:
+    """Lists of Arrow as one array of n vectors, their norms, and True if a byte holds each number.
+
+    Raises CorpusError where a vector is missing, not finite or of another width, and where they are
+    bits in packs of eight.
+    """
+    vectors, norms = np.empty((n, 0), np.float32), np.empty(n, np.float32)
+    no_numbers = CorpusError(f"Column vector of {name} holds no lists of numbers.", SAVE)
+    at, low, high = 0, np.inf, -np.inf
     try:
-        with np.errstate(over="ignore"):
-            vectors = np.asarray(values, np.float64).astype(np.float32)
-            sizes = np.linalg.norm(vectors, axis=-1)
-    except (ValueError, TypeError):
-        reason = f"Vectors of {name} are missing, or of several widths."
-        raise CorpusError(reason, "Give each row as many numbers.") from None
-    if vectors.ndim != 2 or not 0 < vectors.shape[1] <= MOST_DIMENSIONS:
-        shape = " × ".join(f"{size:,}" for size in vectors.shape)
-        raise CorpusError(f"Column vector of {name} has the shape {shape}.", SAVE)
-    for row in np.flatnonzero(~np.isfinite(sizes))[:1] + 1:
-        reason = f"The vector in row {row:,} of {name} is not finite in float32."
-        raise CorpusError(reason, "Leave it out.")
-    return vectors
-
-
-def _ids(value: Any) -> tuple[str, ...]:
-    """The ids in a cell: a list, a number, or a text that separates them by spaces."""
-    if isinstance(value, str):
-        value = value.split()
-    several = value if isinstance(value, list | np.ndarray) else [value]
-    return tuple(id_of(str(one)) for one in several if one is not None)
+        for block in blocks:
+            widths, flat = (
+                pc.list_value_length(block).fill_null(-1).to_numpy(False),
+                block.flatten(),
+            )
+            width = widths[0] if not at else vectors.shape[1]
+            for row in np.flatnonzero(widths < 0)[:1] + at + 1:
+                raise CorpusError(f"Row {row:,} of {name} has no vector.", "Leave it out.")
+            for row in np.flatnonzero(widths != width)[:1]:
+                reason = f"Vectors of {name} are of several widths: row {at + row + 1:,} has "
+                reason += f"{widths[row]:,} numbers, row 1 has {width:,}."
+                raise CorpusError(reason, "Give each row as many numbers.")
+            numbers = flat.to_numpy(zero_copy_only=False)
+            if not 0 < width <= MOST_DIMENSIONS or numbers.dtype.kind not in "biuf":
+                raise no_numbers
+            stop = at + len(widths)
+            vectors = vectors if at else np.empty((n, width), np.float32)
+            is_whole = numbers.dtype.kind in "iu"
+            low, high = min(low, numbers.min()), max(high, numbers.max() if is_whole else np.inf)
+            with np.errstate(over="ignore", invalid="ignore"):
+                vectors[at:stop] = numbers.reshape(-1, width)[: max(0, n - at)]
+                norms[at:stop] = np.linalg.norm(vectors[at:stop], axis=1)
+            for row in np.flatnonzero(~np.isfinite(norms[at:stop]))[:1] + at + 1:
+                reason = f"The vector in row {row:,} of {name} is not finite in float32."
+                raise CorpusError(reason, "Leave it out.")
+            at = stop
+    except (pa.ArrowException, IndexError):
+        raise no_numbers from None
+    if at != n:
+        reason = f"{name} has {n:,} texts and {at:,} vectors."
+        raise CorpusError(reason, "Give a vector for each text.")
+    is_bytes = bool(low >= -128 and high <= 255 and max(-low, high) > 1)
+    if is_bytes and vectors.shape[1] <= MOST_PACKED:
+        reason = f"Vectors of {name} are {vectors.shape[1]:,} whole numbers of a byte, as packed "
+        remedy = "Unpack them (np.unpackbits), or save them as floats if they are coordinates."
+        raise CorpusError(f"{reason}bits are.", remedy)
+    return vectors, norms, is_bytes
 
 
 def searches_of(
@@ -146,21 +198,26 @@ def searches_of(
 ) -> tuple[Searches, Indexed]:
     """Searches by own vectors for the texts of their ids: without ids, their rows from 0.
 
+    Lengths are in characters, or else in words: there are no tokens.
     Raises CorpusError where they don't match, and Undefined where there are under 30.
     """
     widths = texts.vectors.shape[1], queries.vectors.shape[1]
     if widths[0] != widths[1]:
         reason = f"Texts have vectors of {widths[0]:,} numbers, queries of {widths[1]:,}."
         raise CorpusError(reason, "Take both from the same model.")
-    if not queries.ids:
-        reason = f"{quote(queries.name)} has no column “ids”."
-        raise CorpusError(reason, "Add one with the ids of the texts that are right.")
-    keys = [ids[0] for ids in texts.ids] or list(map(str, range(len(texts.texts))))
-    named = queries.texts, queries.ids
-    searched = searches.of_keys(texts.corpus, keys, *named, experiment, queries.name)
+    judged = judgements.of_columns(queries.name, queries.columns)
+    column = judgements.find_column(texts.columns, IDS)
+    ids = range(len(texts.texts)) if column is None else texts.columns[column]
+    keys, named, is_numbers = judgements.match(ids, judged.cells)
+    numbered = f"{quote(texts.name)} has no column of ids: its rows are numbered from 0."
+    counts = {numbered: column is None, AS_NUMBERS: is_numbers}
+    counts |= dict.fromkeys((*texts.caveats, *queries.caveats), True)
+    asked = judged.queries, named, experiment, judged
+    searched = searches.of_keys(texts.corpus, keys, *asked, counts=counts)
     row_of = {fold(query): row for row, query in reversed(list(enumerate(queries.texts)))}
     asking = searched.queries.table["sentence"].to_pylist()
     rows = [row_of[fold(query)] for query in asking]  # equal queries have the first one's vector
-    own, lengths = texts.vectors[searched.rows], texts.n_words[searched.rows]
+    own = texts.vectors[searched.rows]
+    lengths = sentences.lengths(texts.texts, experiment.unit)[searched.rows]
     is_cut = np.zeros(len(own), np.bool_)
     return searched, Indexed(own, queries.vectors[rows], lengths, is_cut)

@@ -1,23 +1,26 @@
 """Where length can be read from: probes of every vector, and their controls."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import compress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.analyses.norms import is_nearly_constant, line_of
-from clsviz.analyses.select import check_vector, layer_of, norms_of, select, used_of
+from clsviz.analyses.recall import LayerSearch, RecallSettings, by_layer
+from clsviz.analyses.select import check_vector, layer_of, norms_of, resolve, select, used_of
 from clsviz.errors import ClsvizError, Undefined
 from clsviz.jobs.measure import Workspace, find_model, measure, prepare, stored
-from clsviz.measurements import Vectors
+from clsviz.measurements import Emitted, Kind, Last, Vectors
 from clsviz.progress import Progress
-from clsviz.settings import Experiment
-from clsviz.sources.models import UNTRAINED
+from clsviz.settings import Experiment, Pooling
+from clsviz.sources.models import UNTRAINED, Weights
 from clsviz.sources.sampling import Measured, Prepared
+from clsviz.sources.searches import fold
 from clsviz.statistics import ridge
 from clsviz.statistics.intervals import Floats, check_different, folds
 from clsviz.statistics.ranking import unit
@@ -26,12 +29,15 @@ from clsviz.store.results import Results
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION: Final = 3  # changes when a probe is computed in another way
+VERSION: Final = 4  # changes when a probe is computed in another way
 
 SEEDS: Final = (0, 1, 2)  # of random weights to compare with
 
 LAST: Final = ("mean", "pooler")
 """Vectors after the last layer, besides that of [CLS]."""
+
+N_WORDS: Final = 384
+"""Columns that words are hashed into, for the control that knows no more than which occur."""
 
 COLUMNS: Final = (
     *("probe_r_squared", "probe_r_squared_low", "probe_r_squared_high", "probe_error"),
@@ -44,7 +50,8 @@ COLUMNS: Final = (
 class ProbeScores:
     """How well the lengths of n_used of n sentences are predicted from the vectors of a model.
 
-    names: of the vectors: 0, 1, … for [CLS] after each layer; mean and pooler, after the last.
+    names: of the vectors: 0, 1, … for [CLS] after each layer; mean and pooler, after the last;
+        pipeline, that of the model's own. Without [CLS] there is the last alone.
     numbers: float64 (n_names, 6), the columns of COLUMNS; NaN where undefined.
     problems: for each name, why there is no probe, or "". remedy: of the last layer's problem.
     baseline_error: of guessing the mean length of the other folds.
@@ -77,16 +84,21 @@ class ProbeScores:
 
     @property
     def has_probe(self) -> bool:
-        """True if there is a probe of [CLS] after any layer."""
-        return bool(np.isfinite(self.numbers[: self.n_layers + 1, 0]).any())
+        """True if there is a probe of [CLS] after any layer, or of any vector without [CLS]."""
+        return bool(np.isfinite(self.numbers[: self.n_layers + 1 or None, 0]).any())
+
+    def error(self, name: str) -> float:
+        """The error of a vector's probe; NaN where there is none."""
+        errors = dict(zip(self.names, self.numbers[:, COLUMNS.index("probe_error")], strict=True))
+        return float(errors.get(name, np.nan))
 
 
 @dataclass(frozen=True)
 class ControlProbes:
-    """Control probes: direction only, half the data, shuffled lengths; NaN where undefined.
+    """Control probes: direction only, half the data, shuffled lengths, words; NaN where undefined.
 
     direction: of vectors divided by their norms. half: of the first half of the sentences.
-    shuffled: of lengths in random order, the mean of five.
+    shuffled: of lengths in random order, the mean of five. words: of which words occur alone.
     """
 
     direction_r2: float
@@ -94,9 +106,11 @@ class ControlProbes:
     half_r2: float
     half_error: float
     shuffled_r2: float
+    words_r2: float
+    words_error: float
 
 
-PENDING: Final = ControlProbes(*[np.nan] * 5)
+PENDING: Final = ControlProbes(*[np.nan] * 7)
 """Placeholder until the controls are computed: the answer does not wait for them."""
 
 
@@ -104,7 +118,7 @@ PENDING: Final = ControlProbes(*[np.nan] * 5)
 class ProbeNumbers:
     """The scores of an experiment, their controls, and scores with random weights of every seed.
 
-    seconds: that measuring took.
+    seconds: that measuring took. recall: of searches by the same vectors, or None.
     """
 
     prepared: Prepared
@@ -112,6 +126,7 @@ class ProbeNumbers:
     controls: ControlProbes
     random: list[ProbeScores] = field(default_factory=list)
     seconds: float = 0.0
+    recall: LayerSearch | None = None
 
 
 def probes(
@@ -121,11 +136,13 @@ def probes(
     texts: Any = None,
     *,
     random_weights: bool | None = False,
+    recall: RecallSettings | None = None,
 ) -> ProbeNumbers:
     """Fit probes to the vectors of a sample; publishes scores before their controls.
 
     random_weights: True measures the model with random weights, too; None takes their scores where
-    they are stored. Raises SettingError where the model lacks the layer or the vector.
+    they are stored. recall: of which searches the same vectors find right texts, too.
+    Raises SettingError where the model lacks the layer or the vector.
     """
     prepared = prepare(experiment, workspace, progress, texts)
 
@@ -133,11 +150,16 @@ def probes(
         progress.publish(lambda: part)
 
     numbers = _numbers(prepared, experiment, workspace, progress, publish)
+    if recall is not None:
+        publish(numbers)
+        model = prepared.weights, numbers.scores.names
+        found = by_layer(*model, experiment, recall, workspace, progress)
+        numbers = replace(numbers, recall=found)
     if random_weights is False:
         return numbers
     publish(numbers)
     name = UNTRAINED + experiment.model.removeprefix(UNTRAINED)
-    view = replace(experiment, layer=None, pooling="cls")
+    view = replace(experiment, layer=None, pooling="cls", text_prompt=None)
     try:
         untrained = [Prepared(find_model(name, seed, progress), prepared.sample) for seed in SEEDS]
     except ClsvizError:  # nobody has asked for what a Hub that is not reached would be needed for
@@ -171,18 +193,60 @@ def _numbers(
         return ProbeNumbers(prepared, *known)
     if known is not None:
         publish(ProbeNumbers(prepared, *known))
-    label = prepared.weights.label
-
-    def check(part: Measured) -> None:
-        norms_of(part.norms, experiment, label)
-
-    seconds = measure(prepared, experiment, "vectors", workspace, progress, check).seconds
+    vectors = _Vectors(prepared, experiment)
+    seconds = vectors.measure(experiment, workspace, progress)
     with progress.at("analysis"):
-        measured = stored(prepared, experiment, "vectors", workspace)
-        scores = score(measured, experiment, workspace.results, progress)
+        cls, emitted = vectors.stored(workspace)
+        scores = score(cls, emitted, experiment, workspace.results, progress)
         publish(ProbeNumbers(prepared, scores, PENDING))
-        controls = control(measured, experiment, scores, workspace.results)
+        controls = control(cls, emitted, experiment, scores, workspace.results)
     return ProbeNumbers(prepared, scores, controls, seconds=seconds)
+
+
+class _Vectors:
+    """The vectors of a sample: of [CLS] by layer, and those that the model's own pipeline emits."""
+
+    def __init__(self, prepared: Prepared, experiment: Experiment) -> None:
+        weights, sample = prepared.weights, prepared.sample
+        order = sample.order[: experiment.probe_size]
+        self._prepared = Prepared(weights, replace(sample, order=order))
+        self._view = replace(experiment, layer=None, pooling="cls", text_prompt=None)
+        self._emitting = resolve(replace(experiment, layer=None, pooling="pipeline"), weights)
+        self._has_cls = not weights.no_cls
+        own = weights.pipeline
+        is_same = self._has_cls and own.is_own and not self._emitting.text_prompt
+        self._kind: Kind | None = "text" if own.steps and not is_same else None
+        self._normalizes, self._pooling = own.normalizes, own.pooling if is_same else ""
+
+    def measure(self, experiment: Experiment, workspace: Workspace, progress: Progress) -> float:
+        """Measure them; returns the seconds. Raises SettingError where the model lacks a vector."""
+        seconds, label = 0.0, self._prepared.weights.label
+
+        def check(part: Measured) -> None:
+            if experiment.pooling != "pipeline":
+                norms_of(part.norms, experiment, label)
+
+        if self._has_cls:
+            inputs = self._prepared, self._view, "vectors", workspace, progress, check
+            seconds += measure(*inputs).seconds
+        if self._kind:
+            of_kind = self._prepared, self._emitting, self._kind, workspace, progress
+            seconds += measure(*of_kind).seconds
+        return seconds
+
+    def stored(self, workspace: Workspace) -> tuple[Measured | None, Measured | None]:
+        """Both as they are stored; None for what the model has not."""
+        cls = emitted = None
+        if self._has_cls:
+            cls = stored(self._prepared, self._view, "vectors", workspace)
+        if self._kind:
+            emitted = stored(self._prepared, self._emitting, self._kind, workspace)
+        elif cls and self._pooling and isinstance(cls.norms, Vectors):
+            norms = cls.norms
+            texts = norms.of(cast(Pooling, self._pooling)), norms.n_tokens, norms.truncated
+            arrays = Emitted.arrays(*texts, is_unit=self._normalizes)
+            emitted = replace(cls, norms=Emitted.from_slices([arrays]))
+        return cls, emitted
 
 
 def find(
@@ -197,22 +261,30 @@ def find(
     scores = store.find(key, ProbeScores)
     if scores is None:
         return None
-    name = name_of(experiment, scores.names, prepared.weights.label)
+    name = name_of(experiment, scores.names, prepared.weights)
     return scores, store.find((*key, name), ControlProbes) or PENDING
 
 
 def score(
-    measured: Measured, experiment: Experiment, store: Results, progress: Progress
+    cls: Measured | None,
+    emitted: Measured | None,
+    experiment: Experiment,
+    store: Results,
+    progress: Progress,
 ) -> ProbeScores:
     """Fit the probes of an experiment, a vector at a time, and store their scores.
 
-    measured: with vectors. Raises SettingError where the model lacks the layer or the vector.
+    cls: with vectors of [CLS]. emitted: with those of the pipeline. Raises SettingError where the
+    model lacks the layer or the vector.
     """
-    vectors = measured.norms
-    assert isinstance(vectors, Vectors)
-    n_layers, (_, n_vectors, width) = vectors.n_layers, vectors.vectors.shape
-    names = (*map(str, range(n_layers + 1)), *LAST)[:n_vectors]
-    name_of(experiment, names, measured.weights.label)
+    measured = cls or emitted
+    assert measured
+    names: tuple[str, ...] = ()
+    if cls and isinstance(cls.norms, Vectors):
+        layers = map(str, range(cls.norms.n_layers + 1))
+        names = (*layers, *LAST)[: cls.norms.vectors.shape[1]]
+    names += ("pipeline",) * bool(emitted)
+    name_of(experiment, names, measured.weights)
     table, used = _sentences(measured, experiment, store)
     key = key_of(measured, experiment)
     known = store.find(key, ProbeScores)
@@ -220,32 +292,43 @@ def score(
         return known
     rows = []
     for place, name in enumerate(names):
-        progress(place, n_vectors + 1, "vectors")
-        rows.append(_row(measured, name, used))
+        progress(place, len(names) + 1, "vectors")
+        of_name = emitted if name == "pipeline" else cls
+        assert of_name
+        rows.append(_row(of_name, name, used))
     numbers, problems, are_flat = zip(*rows, strict=True)
+    assert isinstance(measured.norms, Last)
     computed = ProbeScores(
         names=names,
         numbers=np.stack(numbers),
         problems=tuple(problem.reason if problem else "" for problem in problems),
-        remedy=problems[n_layers].remedy if problems[n_layers] else "",
+        remedy=next((problem.remedy for problem in problems if problem), ""),
         baseline_error=np.nan if all(problems) else baseline_error(used),
-        n=len(vectors),
+        n=len(measured.norms),
         n_used=len(used),
         n_different=used["cluster"].nunique(),
         n_truncated=int((table["truncated"] & ~table["is_long"]).sum()),
-        width=width,
+        width=measured.norms.vectors.shape[2],
         nearly_constant=tuple(compress(names, are_flat)),
     )
-    progress(n_vectors, n_vectors + 1, "vectors")
+    progress(len(names), len(names) + 1, "vectors")
     return store.put(key, computed)
 
 
 def control(
-    measured: Measured, experiment: Experiment, scores: ProbeScores, store: Results
+    cls: Measured | None,
+    emitted: Measured | None,
+    experiment: Experiment,
+    scores: ProbeScores,
+    store: Results,
 ) -> ControlProbes:
     """The controls of an experiment's vector, stored or computed."""
-    assert isinstance(measured.norms, Vectors)
-    name = name_of(experiment, scores.names, measured.weights.label)
+    base = cls or emitted
+    assert base
+    name = name_of(experiment, scores.names, base.weights)
+    measured = emitted if name == "pipeline" else cls
+    assert measured
+    assert isinstance(measured.norms, Last)
     view, used = _view(name), _sentences(measured, experiment, store)[1]
     vector = measured.norms.of(view.pooling, view.layer)[used.index]
     key = (*key_of(measured, experiment), name)
@@ -256,23 +339,28 @@ def _sentences(
     measured: Measured, experiment: Experiment, store: Results
 ) -> tuple["pd.DataFrame", "pd.DataFrame"]:
     """All sentences, and those that enter the answer."""
-    table = select(measured, replace(experiment, layer=None, pooling="cls"))
+    pooling: Pooling = "pipeline" if isinstance(measured.norms, Emitted) else "cls"
+    table = select(measured, replace(experiment, layer=None, pooling=pooling))
     return table, used_of(table, measured.sample, store)
 
 
 def key_of(prepared: Prepared | Measured, experiment: Experiment) -> tuple[object, ...]:
     """The key of the scores in the store."""
     sample, n = prepared.sample, min(len(prepared.sample), experiment.probe_size)
-    model = prepared.weights.fingerprint, experiment.precision
-    view = experiment.length_cutoff, experiment.unit
+    model = prepared.weights.key("pipeline"), experiment.precision
+    prompt = resolve(replace(experiment, pooling="pipeline"), prepared.weights).text_prompt
+    view = experiment.length_cutoff, experiment.unit, *filter(None, [prompt])
     return "probes", VERSION, *model, sample.corpus.fingerprint, sample.seed, n, *view
 
 
-def name_of(experiment: Experiment, names: Sequence[str], label: str) -> str:
+def name_of(experiment: Experiment, names: Sequence[str], weights: Weights) -> str:
     """The name of an experiment's vector in `ProbeScores`, of a model's; raises SettingError.
 
-    label: of the model, for the message.
+    A model without [CLS] has one vector.
     """
+    if weights.no_cls:
+        return "pipeline"
+    experiment, label = resolve(experiment, weights), weights.label
     n_layers = sum(map(str.isdecimal, names)) - 1
     layer = check_vector(experiment, n_layers, "pooler" in names, label)
     return str(layer) if experiment.pooling == "cls" else experiment.pooling
@@ -288,7 +376,7 @@ def predict(measured: Measured, view: Experiment, used: "pd.DataFrame") -> Float
 
     Raises Undefined where there is no probe.
     """
-    assert isinstance(measured.norms, Vectors)
+    assert isinstance(measured.norms, Last)
     check_different(used["cluster"])
     vectors = measured.norms.of(view.pooling, view.layer)[used.index]
     lengths = used[["length"]].to_numpy(np.float64)
@@ -337,4 +425,14 @@ def _controls(vectors: NDArray[np.float32], used: "pd.DataFrame") -> ControlProb
             return np.nan, np.nan
 
     direction, half = score(unit(vectors.astype(np.float64)), y), score(vectors[:n], y[:n])
-    return ControlProbes(*direction, *half, score(vectors, shuffled)[0])
+    words = score(words_of(used["sentence"]), y)
+    return ControlProbes(*direction, *half, score(vectors, shuffled)[0], *words)
+
+
+def words_of(sentences: Iterable[str]) -> Floats:
+    """Which words occur in each of n sentences, hashed into columns: 0 or 1, float64 (n, 384)."""
+    rows = [{crc32(word.encode()) % N_WORDS for word in fold(text).split()} for text in sentences]
+    occurs = np.zeros((len(rows), N_WORDS))
+    for row, places in enumerate(rows):
+        occurs[row, list(places)] = 1
+    return occurs

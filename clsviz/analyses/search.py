@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from clsviz.analyses import own_vectors
 from clsviz.analyses.own_vectors import Indexed
-from clsviz.errors import Undefined
+from clsviz.analyses.select import lengths, prompts_of, resolve
+from clsviz.errors import SettingError, Undefined, quote
 from clsviz.jobs.measure import Workspace, last_vectors, measure_texts
-from clsviz.measurements import Last
+from clsviz.measurements import FORMS, Kind, Last
 from clsviz.progress import Progress
 from clsviz.settings import Experiment, SearchSettings, Similarity
-from clsviz.sources import models, searches
+from clsviz.sources import judgements, searches
 from clsviz.sources.models import Weights
 from clsviz.sources.near_duplicates import near_duplicates
 from clsviz.sources.sampling import Prepared
@@ -37,6 +38,8 @@ LENGTHENED: Final[dict[str, Callable[[str], str]]] = {
 }
 """Changes of the length of a text."""
 
+SPECIAL: Final = 2  # tokens around a text
+
 MOST_LENGTHENED, SHORTEST = 200, 10
 """Searches whose right text is changed, and tokens of it, at least."""
 
@@ -53,7 +56,7 @@ class Rankings:
     ranks, nearest: int32 (2, n_searches), by cosine and dot product: the rank of the best right
     text, from 1, and its place. matches: float64 (2, 5, 6), as `Evaluation.matches` has them, by
     cosine and dot product. coefficients: of fixes that were fitted to all searches.
-    seconds: that measuring took.
+    seconds: that measuring took. width: of a vector.
     """
 
     n_tokens: NDArray[np.int32]
@@ -66,6 +69,7 @@ class Rankings:
     matches: Floats
     coefficients: Mapping[str, Mapping[str, float]]
     seconds: float
+    width: int = 0
 
     @property
     def retrievers(self) -> dict[str, NDArray[np.unsignedinteger]]:
@@ -116,8 +120,14 @@ class SearchNumbers:
     @property
     def truncated(self) -> tuple[float, float]:
         """Shares of texts, and of their tokens, that the model does not read."""
-        n_tokens, truncated = self.rankings.n_tokens, self.rankings.truncated
-        return float(truncated.mean()), unread_share(n_tokens, truncated)
+        both = self.rankings.n_tokens, self.rankings.truncated
+        limit = limit_of(self.model) if self.model else 0
+        return float(both[1].mean()), unread_share(*both, limit)
+
+
+def limit_of(weights: Weights) -> int:
+    """Tokens of a text that the model reads by its own files, without two special ones; or 0."""
+    return max((weights.pipeline.max_length or 0) - SPECIAL, 0)
 
 
 def search(
@@ -132,14 +142,16 @@ def search(
     texts: in memory, in the place of the corpus. Raises ClsvizError, Undefined where there are
     under 30 searches.
     """
-    choice: dict[str, Any] = {
-        "task": settings.task,
-        "titles": settings.titles,
-        "judged": settings.searches,
-    }
+    choice: dict[str, Any] = {"task": settings.task, "titles": settings.titles}
     with progress.at("fetch"):
-        weights = models.find(experiment.model, experiment.seed, progress)
+        if settings.searches is not None:
+            choice["judged"] = judgements.read(settings.searches, settings.queries, progress)
+        weights = workspace.runner.find(experiment.model, experiment.seed, progress)
         made = searches.find(experiment, workspace.root, **choice, texts=texts, progress=progress)
+    if experiment.language and made.task in ("titles", "judged"):
+        reason = f"language is {quote(experiment.language)}, and whole texts are searched."
+        raise SettingError(reason, "Leave language out.")
+    experiment = resolve(experiment, weights)
     rankings = ranked(made, weights, experiment, settings.length_power, workspace, progress)
     lengthened = _lengthened(made, rankings, weights, experiment, workspace, progress)
     with progress.at("analysis"):
@@ -164,15 +176,18 @@ def _lengthened(
     rows = order[is_read[order]][:MOST_LENGTHENED]
     if len(rows) < searches.FEWEST:
         return None
-    key = ("lengthened", *key_of(made, weights.fingerprint, experiment, None))
+    key = ("lengthened", *key_of(made, weights.key(experiment.pooling), experiment, None))
     known = workspace.results.find(key, Lengthened)
     if known is not None:
         return replace(known, seconds=0.0)
     indexed = index(made, weights, experiment, workspace, progress)
     own = made.texts.table["sentence"].take(pairs[rows]).to_pylist()
     texts = [change(text) for change in LENGTHENED.values() for text in own]
-    arrays = measure_texts(weights, experiment, "last", texts, workspace, progress)
-    new = Last.from_slices([arrays]).of(experiment.pooling)
+    kind: Kind = "text" if experiment.pooling == "pipeline" else "last"
+    arrays = measure_texts(weights, experiment, kind, texts, workspace, progress)
+    changed = FORMS[kind].from_slices([arrays])
+    assert isinstance(changed, Last)  # both kinds are
+    new = changed.of(experiment.pooling)
     ranks, gains = [], []
     for scale in (unit, lambda vectors: vectors):
         queries, vectors = scale(indexed.queries[rows]), scale(indexed.texts)
@@ -188,11 +203,9 @@ def _lengthened(
 
 
 def search_own(experiment: Experiment, settings: SearchSettings) -> SearchNumbers:
-    """The same by own vectors in files."""
-    assert settings.vectors is not None
-    assert settings.query_vectors is not None  # one is not set without the other
+    """The same by own vectors."""
     own = own_vectors.read(settings.vectors)
-    queries = own_vectors.read(settings.query_vectors, "query", "ids")
+    queries = own_vectors.read(settings.query_vectors, "query")
     made, indexed = own_vectors.searches_of(own, queries, experiment)
     rankings = rank_all(made, indexed, experiment.seed, settings.length_power)
     return evaluate(made, rankings, experiment, settings, None, own.fingerprint)
@@ -206,9 +219,14 @@ def evaluate(
     model: Weights | None = None,
     fingerprint: str = "",
 ) -> SearchNumbers:
-    """Recall and exposure of every retriever by a similarity, and the advised fix."""
+    """Recall and exposure of every retriever by a similarity, and the advised fix.
+
+    Fifths are by lengths in the unit of the experiment.
+    """
     seed, similarity = experiment.seed, settings.similarity
-    evaluation = Evaluation.of(made.relevant, rankings.n_tokens, seed, rankings.families)
+    texts = made.texts.table["sentence"].to_pylist()
+    sizes = lengths(texts, rankings.n_tokens, experiment.unit)
+    evaluation = Evaluation.of(made.relevant, sizes, seed, rankings.families, made.grades)
     words = evaluation.rank(rankings.retrievers["bm25"])
     prefix = f"{similarity} "
     retrievers = {
@@ -240,7 +258,7 @@ def key_of(
 ) -> tuple[object, ...]:
     """The key of the rankings in the store; fingerprint: of the model, or of own vectors."""
     settings = experiment.pooling, experiment.seed, power
-    return "search", VERSION, made.fingerprint, fingerprint, *settings
+    return "search", VERSION, made.fingerprint, fingerprint, *settings, *prompts_of(experiment)
 
 
 def rank_all(made: Searches, indexed: Indexed, seed: int, power: float | None) -> Rankings:
@@ -286,6 +304,7 @@ def rank_all(made: Searches, indexed: Indexed, seed: int, power: float | None) -
         matches=np.stack(matches),
         coefficients=coefficients,
         seconds=indexed.seconds,
+        width=indexed.texts.shape[1],
     )
 
 
@@ -298,7 +317,7 @@ def ranked(
     progress: Progress,
 ) -> Rankings:
     """Rank the texts for all searches: what is stored is read, the rest is measured and stored."""
-    key = key_of(made, weights.fingerprint, experiment, power)
+    key = key_of(made, weights.key(experiment.pooling), experiment, power)
     rankings = workspace.results.find(key, Rankings)
     if rankings is not None:
         return replace(rankings, seconds=0.0)
@@ -321,8 +340,8 @@ def index(
     of_texts_only = progress.part(0, n, "texts")
     texts, seconds = last_vectors(of_texts, experiment, workspace, of_texts_only)
     rest = progress.part(n_texts, n, "texts")
-    queries, seconds_of_queries = last_vectors(of_queries, experiment, workspace, rest)
+    queries, seconds_of_queries = last_vectors(of_queries, experiment, workspace, rest, "query")
     pooling = experiment.pooling
-    means = () if pooling == "mean" else (texts.of("mean"), queries.of("mean"))
+    means = () if pooling in ("mean", "pipeline") else (texts.of("mean"), queries.of("mean"))
     vectors = texts.of(pooling), queries.of(pooling)
     return Indexed(*vectors, texts.n_tokens, texts.truncated, means, seconds + seconds_of_queries)

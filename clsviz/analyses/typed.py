@@ -43,11 +43,16 @@ class Trace:
 
 
 def dissect(
-    weights: Weights, precision: Precision, text: str, workspace: Workspace, progress: Progress
+    weights: Weights,
+    precision: Precision,
+    text: str,
+    workspace: Workspace,
+    progress: Progress,
+    has_attention: bool = True,
 ) -> Anatomy:
     """The model in parts, with a text in it; of texts the example alone is stored.
 
-    Raises ModelError or SettingError.
+    has_attention: what takes another model. Raises ModelError or SettingError.
     """
     key = "anatomy", VERSION, weights.fingerprint, precision
     known = workspace.results.find(key, Anatomy) if text == EXAMPLE else None
@@ -55,7 +60,8 @@ def dissect(
         return known
     with progress.at("model", weights):
         workspace.runner.load(weights, precision)
-        parts = workspace.runner.dissect(weights, precision, text)
+        is_whole = has_attention or text == EXAMPLE
+        parts = workspace.runner.dissect(weights, precision, text, is_whole)
     return workspace.results.put(key, parts) if text == EXAMPLE else parts
 
 
@@ -69,7 +75,7 @@ def trace(
     weights: Weights, precision: Precision, text: str, workspace: Workspace, progress: Progress
 ) -> Trace:
     """Measure a sentence and its beginnings; of sentences the example alone is stored."""
-    anatomy = dissect(weights, precision, text, workspace, progress)
+    anatomy = dissect(weights, precision, text, workspace, progress, has_attention=False)
     key = "beginnings", VERSION, weights.fingerprint, precision
     known = workspace.results.find(key, Vectors) if text == EXAMPLE else None
     if known is not None:
@@ -79,6 +85,28 @@ def trace(
         arrays = workspace.runner.run(weights, precision, beginnings(text), "vectors")
     steps = Vectors.from_slices([arrays])
     return Trace(text, anatomy, workspace.results.put(key, steps) if text == EXAMPLE else steps)
+
+
+def shared_words(first: Anatomy, second: Anatomy, layer: int) -> "pd.DataFrame":
+    """Words that two texts share, and the cosine of the two vectors of each: word, before, after.
+
+    A vector is the mean over the word's tokens, where it comes first: before, of the embedding
+    output; after, of the layer.
+    """
+    import pandas as pd
+
+    both = [
+        {
+            word.casefold(): text.vectors[start:stop].mean(axis=0)
+            for word, start, stop in text.words[::-1]
+            if any(map(str.isalnum, word))
+        }
+        for text in (first, second)
+    ]
+    words = [word for word in reversed(both[0]) if word in both[1]]
+    pairs = [(both[0][word], both[1][word]) for word in words]
+    before, after = ([float(cosine(a[n], b[n])) for a, b in pairs] for n in (0, layer))
+    return pd.DataFrame({"word": words, "before": before, "after": after})
 
 
 @dataclass(frozen=True, eq=False)

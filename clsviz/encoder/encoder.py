@@ -1,5 +1,6 @@
 """The encoder: sentences to norms and vectors."""
 
+import contextlib
 import functools
 import itertools
 from collections.abc import Iterator, Sequence
@@ -11,14 +12,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from clsviz.encoder import pipeline
 from clsviz.encoder.forward import has_bfloat16
+from clsviz.encoder.load import Modules
 from clsviz.encoder.load import load as load_model
 from clsviz.encoder.passes import Forward, choose, is_out_of_memory, reduce
-from clsviz.errors import ModelError, SettingError
-from clsviz.measurements import Arrays, Kind, Last, Vectors
+from clsviz.errors import ModelError, NoCls, SettingError
+from clsviz.measurements import Arrays, Emitted, Kind, Last, Vectors
 from clsviz.settings import Pooling, Precision
-from clsviz.sources.models import Weights, find
+from clsviz.sources.models import OTHER_PAGES, Weights, find
 
 TOKENS = {"cpu": 2048, "cuda": 131_072}
 """Tokens in a batch; on a CPU more fall out of its caches."""
@@ -43,6 +44,29 @@ def load(weights: Weights, precision: Precision = "exact") -> "Encoder":
     return Encoder(weights, precision)
 
 
+def load_for(kind: Kind, weights: Weights, precision: Precision = "exact") -> "Encoder | Modules":
+    """What measures a kind: our own pass, or sentence-transformers' where that must emit vectors.
+
+    Raises errors as they do.
+    """
+    own = weights.pipeline
+    if kind not in ("query", "text") or not own.steps:
+        return load(weights, precision)
+    if own.is_own and not weights.no_cls:
+        with contextlib.suppress(NoCls):
+            return load(weights, precision)
+    return load_modules(weights, precision)
+
+
+@functools.lru_cache(maxsize=1)
+def load_modules(weights: Weights, precision: Precision) -> Modules:
+    """The model's own pipeline by sentence-transformers; see `Modules`."""
+    if precision == "fast":
+        reason = f"{weights.label} emits its vectors in the exact precision only."
+        raise SettingError(reason, "Choose the exact one.")
+    return Modules(weights)
+
+
 class Encoder:
     """A loaded model.
 
@@ -59,13 +83,15 @@ class Encoder:
         """
         if isinstance(weights, str):
             weights = find(weights)
+        if weights.no_cls:
+            raise NoCls(f"{weights.label} {weights.no_cls}.", OTHER_PAGES)
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
         self.weights, self.precision, self.device = weights, precision, torch.device(device)
         if precision == "fast" and not has_bfloat16(self.device):
             reason = "This processor has no products in bfloat16, which the fast precision takes."
             raise SettingError(reason, "Choose the exact one.")
-        self.tokenizer, model = load_model(weights, pipeline.read(weights.folder))
+        self.tokenizer, model = load_model(weights)
         self.shapes = {name: list(weight.shape) for name, weight in model.named_parameters()}
         if self.device.type == "cuda":
             torch.backends.cuda.enable_cudnn_sdp(False)  # it plans each new shape for .1 s
@@ -83,14 +109,17 @@ class Encoder:
         helpers = (n_cores // self._n_threads,)
         self._pool = ThreadPoolExecutor(self._n_threads, "batch", _share, helpers)
 
-    def run(self, sentences: Sequence[str], kind: Kind) -> Arrays:
+    def run(self, sentences: Sequence[str], kind: Kind, prompt: str = "") -> Arrays:
         """Measure sentences, in their order; the arrays are those of the kind.
 
-        A sentence's measurements depend on the others at most in rounding. Raises CorpusError where
+        prompt: stands before each sentence; its tokens are not counted. A sentence's measurements depend on the others at most in rounding. Raises CorpusError where
         a sentence is not text, and ModelError where memory does not suffice or norms are not
         finite.
         """
         ids = self.tokenizer.ids(sentences)
+        n_tokens = np.array([len(row) for row in ids], np.int32)
+        if prompt:
+            ids = self.tokenizer.ids([prompt + sentence for sentence in sentences])
         rows = [self.tokenizer.with_special_tokens(row) for row in ids or [[]]]
         lengths = np.array([len(row) for row in rows])
         order = np.argsort(-lengths, kind="stable")
@@ -100,7 +129,8 @@ class Encoder:
         exact = None
         if self.precision == "fast" and ids:
             exact = self._pool.submit(self._run, self._exact, "norms", rows[:COMPARED])
-        run = functools.partial(self._run, self.forward, kind)
+        is_emitted = kind in ("query", "text")
+        run = functools.partial(self._run, self.forward, "last" if is_emitted else kind)
         parts = list((self._pool.map if n_threads > 1 else map)(run, batches))
         places = np.argsort(order)[: len(ids)]
         arrays = {
@@ -110,13 +140,17 @@ class Encoder:
         if not all(np.isfinite(array).all() for array in arrays.values()):
             reason = f"{self.weights.label} gives vectors that are not finite."
             raise ModelError(reason, "Its weights may be damaged: fetch them again.")
+        room = self.tokenizer.max_length - len(self.tokenizer.frame)
+        truncated = np.array([len(row) for row in ids]) > room
+        if is_emitted:
+            own = self.weights.pipeline
+            vectors = arrays["vectors"][:, ("cls", "mean").index(own.pooling)]
+            return Emitted.arrays(vectors, n_tokens, truncated, is_unit=own.normalizes)
         error = np.full_like(arrays["cls"], np.nan)
         if exact:
             norms = exact.result()["cls"].cpu().numpy()
             error[:COMPARED] = np.abs(arrays["cls"][:COMPARED] / norms - 1)
-        n_tokens = np.array([len(row) for row in ids], np.int32)
-        room = self.tokenizer.max_length - len(self.tokenizer.frame)
-        return {"n_tokens": n_tokens, "truncated": n_tokens > room, "error": error, **arrays}
+        return {"n_tokens": n_tokens, "truncated": truncated, "error": error, **arrays}
 
     def vectors(
         self, sentences: Sequence[str], pooling: Pooling = "cls", layer: int | None = None
@@ -128,6 +162,17 @@ class Encoder:
         if layer is None:
             return Last.from_slices([self.run(sentences, "last")]).of(pooling)
         return Vectors.from_slices([self.run(sentences, "vectors")]).of(pooling, layer)
+
+    @torch.inference_mode()
+    def tokens(self, sentence: str) -> NDArray[np.float32]:
+        """The vector of every token of a sentence, special ones included, after every layer.
+
+        float32 (n_tokens, n_layers + 1, width). Raises CorpusError where it is not text.
+        """
+        ids = self.tokenizer.with_special_tokens(self.tokenizer.ids([sentence])[0])
+        batch = [torch.tensor([ids], device=self.device)]
+        states = [tokens[0] for [tokens] in self.forward.layers(batch, only_cls=False)]
+        return torch.stack(states, dim=1).float().cpu().numpy()
 
     @torch.inference_mode()
     def _run(

@@ -20,9 +20,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers.activations import ACT2FN
 
-ROWS = 64
-"""Row counts are padded to a multiple: oneDNN caches a kernel and workspace per count."""
-
+ROWS = 64  # row counts are padded to a multiple: oneDNN caches a kernel and workspace per count
+SHORT = 64  # tokens of the longest sentences whose attention is float32 on a CPU
 FUSED: dict[str, tuple[str, list[float], str]] = {
     "": ("none", [], ""),
     "gelu": ("gelu", [], "none"),
@@ -31,9 +30,6 @@ FUSED: dict[str, tuple[str, list[float], str]] = {
     "relu": ("relu", [], ""),
 }
 """Activations by their names in transformers, as arguments of oneDNN's product."""
-
-SHORT = 64
-"""Tokens of the longest sentences whose attention is float32 on a CPU."""
 
 LIKE_BERT = ("bert", "roberta", "xlm-roberta", "camembert", "data2vec-text", "ernie", "electra")
 LAYOUTS = {**dict.fromkeys((*LIKE_BERT, "mpnet"), "encoder"), "distilbert": "transformer"}
@@ -66,14 +62,13 @@ def has_bfloat16(device: torch.device) -> bool:
     return can_pack(torch.bfloat16) and bool(has.get("avx512_bf16") or has.get("amx_bf16"))
 
 
-class Linear(nn.Module):
+class Linear:
     """Linear layers as one product in `dtype`, of weights packed where that is faster.
 
     activation: applied to the product, by its name in transformers.
     """
 
     def __init__(self, layers: Sequence[Any], dtype: torch.dtype, activation: str = "") -> None:
-        super().__init__()
         self._dtype = dtype
         self._weight = torch.cat([layer.weight.detach() for layer in layers]).to(dtype)
         biases = [layer.bias.detach() for layer in layers if layer.bias is not None]
@@ -84,30 +79,16 @@ class Linear(nn.Module):
         if self._is_packed:
             self._weight = torch.ops.mkldnn._reorder_linear_weight(self._weight)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """The product with x, (…, in) to (…, out), in `dtype`."""
-        x = x.to(self._dtype)
+    def __call__(self, x: Tensor) -> Tensor:
+        """The product with x, (n, in) to (n, out), in `dtype`."""
+        x, n = x.to(self._dtype), len(x)
         if self._is_packed:
-            rows = x.flatten(0, -2)
-            n = len(rows)
-            if n % ROWS:
-                rows = functional.pad(rows, (0, 0, 0, -n % ROWS))
+            x = functional.pad(x, (0, 0, 0, -n % ROWS)) if n % ROWS else x
             fused = FUSED[self._fused]
-            y = torch.ops.mkldnn._linear_pointwise(rows, self._weight, self._bias, *fused)
-            y = y[:n].unflatten(0, x.shape[:-1])
+            y = torch.ops.mkldnn._linear_pointwise(x, self._weight, self._bias, *fused)[:n]
         else:
             y = functional.linear(x, self._weight, self._bias)
         return y if self._activation is None else torch.as_tensor(self._activation(y))
-
-
-def swap_linears(model: nn.Module) -> dict[str, nn.Module]:
-    """Replace a model's linear layers in place; returns the replaced ones by name."""
-    if not can_pack(torch.float32) or next(model.parameters()).device.type != "cpu":
-        return {}
-    linears = {name: m for name, m in model.named_modules() if type(m) is nn.Linear}
-    for name, linear in linears.items():
-        model.set_submodule(name, Linear([linear], torch.float32))
-    return dict(linears)
 
 
 @dataclass(frozen=True, eq=False)

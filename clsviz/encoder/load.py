@@ -1,6 +1,9 @@
-"""Models and tokenizers by transformers, from local files; no model's own code is run."""
+"""Models by transformers and sentence-transformers, of local files; no model's own code is run."""
 
 import json
+import math
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,24 +11,22 @@ import psutil
 import torch
 import transformers
 
-from clsviz.encoder.pipeline import Pipeline
 from clsviz.encoder.tokens import Tokenizer
 from clsviz.errors import ClsvizError, ModelError, quote
+from clsviz.measurements import Arrays, Emitted, Kind
 from clsviz.settings import SETTINGS
 from clsviz.sources.models import ANOTHER, Weights
+from clsviz.sources.pipeline import Pipeline, pipeline_folder
 
-MEMORY = 1.5
-"""Memory to load and run a model, relative to its weights in float32."""
-
-LONGEST = 8192
-"""Tokens that are read of a sentence where neither model nor tokenizer has a limit."""
-
+MEMORY = 1.5  # to load and run a model, relative to its weights in float32
+LONGEST = 8192  # tokens that are read of a sentence where neither model nor tokenizer has a limit
+WRAPPERS = r"^(?:_orig_mod\.|module\.)+"  # of torch.compile and DataParallel, before names
 FILES: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 OWN_CODE: dict[str, Any] = {"attn_implementation": None}
 """A configuration may name code on the Hub, for attention too: None means transformers' own."""
 
 
-def load(weights: Weights, pipeline: Pipeline) -> tuple[Tokenizer, Any]:
+def load(weights: Weights) -> tuple[Tokenizer, Any]:
     """The tokenizer, and the model in float32 on the CPU, in evaluation mode.
 
     Raises ModelError where files are damaged or incomplete, the model is too large, or it is not an
@@ -42,22 +43,121 @@ def load(weights: Weights, pipeline: Pipeline) -> tuple[Tokenizer, Any]:
             raise ModelError(reason, ANOTHER)  # building them would take hours
         with torch.device("meta"):
             n_weights = sum(weight.numel() for weight in _random(config).parameters())
-        needed, free = MEMORY * 4 * n_weights / 1e9, _free_memory() / 1e9
-        if needed > free:
-            reason = f"{weights.label} needs about {needed:,.1f} GB of memory; {free:,.1f} GB"
-            remedy = "Close other programs, or choose a smaller model."
-            raise ModelError(f"{reason} are free.", remedy)
+        _check_memory(weights, n_weights)
         tokenizer = transformers.AutoTokenizer.from_pretrained(weights.folder, **FILES)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(weights.seed)  # of random weights; a missing pooler is drawn, too
             model = _random(config) if weights.is_untrained else _trained(weights, config)
-        return _tokenizer(tokenizer, model, pipeline, weights.label), model.eval()
+        return _tokenizer(tokenizer, model, weights.pipeline, weights.label), model.eval()
     except (ClsvizError, MemoryError):
         raise
     except Exception as error:  # damaged files and models of images or sound may raise anything
-        reason = f"{weights.label} cannot be loaded ({quote(error)})."
-        remedy = "It is of a kind that is not supported, or damaged: "
-        raise ModelError(reason, f"{remedy}choose another, or fetch it again.") from error
+        raise _not_loaded(weights, error) from error
+
+
+class Modules:
+    """The model's own pipeline, by the modules of sentence-transformers."""
+
+    def __init__(self, weights: Weights) -> None:
+        """Load them; raises ModelError where they are damaged, incomplete or too large."""
+        root = pipeline_folder(weights.folder)
+        if weights.is_untrained or root is None:
+            reason = f"{weights.label} has a pipeline of its own, which random weights do not fit."
+            raise ModelError(reason, "Choose mean as pooling, or another model.")
+        transformers.utils.logging.disable_progress_bar()
+        transformers.utils.logging.set_verbosity_error()  # missing weights raise an error below
+        self.weights = weights
+        try:
+            shapes = _stored_shapes(weights.folder)
+            _check_memory(weights, sum(map(math.prod, shapes.values())))
+            with warnings.catch_warnings(action="ignore"):  # of older names of modules
+                from sentence_transformers import SentenceTransformer
+
+                self._model = SentenceTransformer(
+                    str(root),
+                    device="cuda" if torch.cuda.is_available() else "cpu",
+                    model_kwargs={"use_safetensors": True, "dtype": torch.float32, **OWN_CODE},
+                    config_kwargs=dict(OWN_CODE),
+                    **FILES,
+                )
+            self._check_complete(set(shapes))
+        except (ClsvizError, MemoryError):
+            raise
+        except Exception as error:
+            raise _not_loaded(weights, error) from error
+
+    def run(self, sentences: Sequence[str], kind: Kind, prompt: str = "") -> Arrays:
+        """Vectors of queries or texts, as `Emitted` has them; see `Encoder.run`."""
+        encode = self._model.encode_query if kind == "query" else self._model.encode_document
+        try:
+            n_tokens = self._count(sentences)
+            room = self._room()
+            n_read = self._count([prompt + text for text in sentences]) if prompt else n_tokens
+            vectors = encode(list(sentences), prompt=prompt, show_progress_bar=False)
+        except Exception as error:  # such as out of memory, or text that it cannot read
+            reason = f"{self.weights.label} cannot read a text ({quote(error)})."
+            raise ModelError(reason, "Choose a smaller model, or another.") from error
+        arrays = Emitted.arrays(vectors, n_tokens, [n > room for n in n_read])
+        if not torch.from_numpy(vectors).isfinite().all():
+            reason = f"{self.weights.label} gives vectors that are not finite."
+            raise ModelError(reason, "Its weights may be damaged: fetch them again.")
+        return arrays
+
+    def _count(self, sentences: Sequence[str]) -> list[int]:
+        """Tokens of each sentence, without special ones and before truncation."""
+        tokenizer = self._model.tokenizer
+        if hasattr(tokenizer, "encode_batch"):  # of word vectors
+            rows = tokenizer.encode_batch(list(sentences), add_special_tokens=False)
+            return [len(row.ids) for row in rows]
+        ids = tokenizer(list(sentences), add_special_tokens=False)["input_ids"]
+        return list(map(len, ids))
+
+    def _room(self) -> float:
+        """Tokens of a sentence that the model reads, at most."""
+        if hasattr(self._model.tokenizer, "encode_batch"):
+            return math.inf
+        n_special = len(self._model.tokenizer("")["input_ids"])
+        return (self._model.max_seq_length or math.inf) - n_special
+
+    def _check_complete(self, stored: set[str]) -> None:
+        """Raise ModelError where the files lack weights: transformers would draw them at random."""
+        model = self._model.transformers_model
+        parameters = dict(model.named_parameters()) if model else {}
+        ends = {name.split(".", n)[-1] for name in stored for n in range(3)}  # after a prefix
+        missing = [
+            name
+            for name in parameters
+            if not {name, name.split(".", 1)[-1]} & ends and "pooler" not in name
+        ]
+        if missing:
+            reason = f"{self.weights.label} lacks {len(missing):,} of its weights."
+            raise ModelError(reason, "Choose another model.")
+
+
+def _not_loaded(weights: Weights, error: Exception) -> ModelError:
+    reason = f"{weights.label} cannot be loaded ({quote(error)})."
+    remedy = "It is of a kind that is not supported, or damaged: "
+    return ModelError(reason, f"{remedy}choose another, or fetch it again.")
+
+
+def _stored_shapes(folder: Path) -> dict[str, list[int]]:
+    """The shapes of the weights in a folder, by name; raises ModelError where none are safe."""
+    from safetensors import safe_open
+
+    shapes: dict[str, list[int]] = {}
+    for path in folder.glob("*.safetensors"):
+        with safe_open(path, "numpy") as file:
+            shapes |= {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
+    return shapes
+
+
+def _check_memory(weights: Weights, n_weights: int) -> None:
+    """Raise ModelError where a model needs more memory than is free."""
+    needed, free = MEMORY * 4 * n_weights / 1e9, _free_memory() / 1e9
+    if needed > free:
+        reason = f"{weights.label} needs about {needed:,.1f} GB of memory; {free:,.1f} GB"
+        remedy = "Close other programs, or choose a smaller model."
+        raise ModelError(f"{reason} are free.", remedy)
 
 
 def _check_code(weights: Weights) -> None:
@@ -104,6 +204,7 @@ def _trained(weights: Weights, config: Any) -> Any:
         use_safetensors=True,
         ignore_mismatched_sizes=True,  # counted below
         output_loading_info=True,
+        key_mapping={WRAPPERS: ""},
         **FILES,
         **OWN_CODE,
     )

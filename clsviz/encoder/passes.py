@@ -8,21 +8,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from clsviz.encoder.forward import LAYOUTS, OwnPass, swap_linears
+from clsviz.encoder.forward import LAYOUTS, OwnPass
 from clsviz.encoder.tokens import Frame, Tokenizer
-from clsviz.errors import ModelError, SettingError, quote
+from clsviz.errors import ModelError, NoCls, SettingError, quote
 from clsviz.measurements import Kind
 from clsviz.settings import Precision
-from clsviz.sources.models import ANOTHER
+from clsviz.sources.models import OTHER_PAGES
 
-LENGTHS = (40, 17, 17, 9, 9, 3, 1, 1)
-"""Tokens of the sentences that passes are compared on, without special ones."""
-
-EXACT, FAST = 1e-5, 0.05
-"""Largest relative errors of a norm."""
-
-SEES = 1e-5
-"""Difference between [CLS] of two sentences, relative to its largest number, beyond rounding."""
+LENGTHS = (40, 17, 17, 9, 9, 3, 1, 1)  # tokens of the sentences that passes are compared on
+EXACT, FAST = 1e-5, 0.05  # largest relative errors of a norm
+SEES = 1e-5  # a larger relative difference between [CLS] of two sentences is not rounding
 
 
 class Forward(Protocol):
@@ -138,7 +133,7 @@ def choose(model: Any, tokenizer: Tokenizer, precision: Precision) -> tuple[Forw
         raise ModelError(reason, "Choose another model.") from error
     if (cls - cls[0]).abs().max() <= SEES * cls.abs().max():
         reason = f"[CLS] of {tokenizer.label} is the same for every sentence, as in a decoder."
-        raise ModelError(reason, ANOTHER)
+        raise NoCls(reason, OTHER_PAGES)
 
     def verified(build: Callable[[], Forward], tolerance: float) -> Forward | None:
         try:
@@ -162,10 +157,6 @@ def choose(model: Any, tokenizer: Tokenizer, precision: Precision) -> tuple[Forw
     if exact:
         model.set_submodule(f"{layout}.layer", nn.ModuleList())  # the pass has packed its weights
         return fast or exact, exact
-    originals = swap_linears(model)
-    if not verified(lambda: own, EXACT):
-        for name, module in originals.items():
-            model.set_submodule(name, module)
     return own, own
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clsviz.errors import CorpusError, ModelError, quote
-from clsviz.sources.models import ANOTHER
+from clsviz.errors import CorpusError, ModelError, NoCls, quote
+from clsviz.sources.models import OTHER_PAGES
 
 SURROGATE = re.compile(r"[\ud800-\udfff]")
 
@@ -34,7 +34,7 @@ class Frame:
 
 
 def frame_of(tokenizer: Any, label: str) -> Frame:
-    """The special tokens around any sentence; raises ModelError where [CLS] is not the first.
+    """The special tokens around any sentence; raises NoCls where [CLS] is not the first.
 
     [CLS] is looked for around a text that does not spell it: “a”, or one of the vocabulary where
     the tokenizer drops Latin letters.
@@ -50,11 +50,11 @@ def frame_of(tokenizer: Any, label: str) -> Frame:
             start, stop = starts[0], starts[0] + len(content)
             if ids[:start][:1] != [tokenizer.cls_token_id]:
                 reason = f"The tokenizer of {label} does not begin a sentence with [CLS]."
-                raise ModelError(reason, ANOTHER)
+                raise NoCls(reason, OTHER_PAGES)
             types = encoded.get("token_type_ids") or [0]
             parts = (types[:start], types[start], types[stop:]) if any(types) else None
             return Frame(ids[:start], ids[stop:], parts)
-    raise ModelError(f"{label} has no [CLS] token.", ANOTHER)
+    raise NoCls(f"{label} has no [CLS] token.", OTHER_PAGES)
 
 
 class Tokenizer:
@@ -116,9 +116,28 @@ class Tokenizer:
             )
 
     def with_special_tokens(self, ids: Sequence[int]) -> list[int]:
-        """The tokens that the model reads: with special ones, truncated."""
+        """The tokens that the model reads: with special ones, truncated at the tokenizer's side."""
         room = self.max_length - len(self.frame)
-        return [*self.frame.prefix, *ids[:room], *self.frame.suffix]
+        is_left = self._tokenizer.truncation_side == "left"
+        read = ids[max(0, len(ids) - room) :] if is_left else ids[:room]
+        return [*self.frame.prefix, *read, *self.frame.suffix]
+
+    def words(self, text: str) -> tuple[tuple[str, int, int], ...]:
+        """Words of a text, each with its first token and the one after its last.
+
+        Special tokens count. There are none where the tokenizer does not tell.
+        """
+        if self._backend is None:
+            return ()
+        encoding = self._backend.encode(text, add_special_tokens=False)
+        first = len(self.frame.prefix)
+        offsets, room, words = encoding.offsets, self.max_length - len(self.frame), []
+        for word, group in itertools.groupby(range(len(offsets)), encoding.word_ids.__getitem__):
+            places = list(group)
+            if word is not None and places[-1] < room:
+                name = text[offsets[places[0]][0] : offsets[places[-1]][1]].strip()
+                words.append((name, first + places[0], first + places[-1] + 1))
+        return tuple(words)
 
     def names(self, ids: Sequence[int]) -> tuple[str, ...]:
         """Tokens as the vocabulary writes them."""

@@ -2,7 +2,6 @@
 
 import html
 import io
-import json
 import re
 import warnings
 from collections.abc import Callable
@@ -23,11 +22,8 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT, DOTS = 1000, 560, 100
 """Plotly's pixels of an image, and of an inch; a PNG has twice as many."""
 
-POINTS: Final = 72 / DOTS
-"""Points of a pixel."""
-
-LEFT, RIGHT, BOTTOM, TOP = 85, 15, 67, 14
-"""Pixels around the plots."""
+POINTS: Final = 72 / DOTS  # points of a pixel
+LEFT, RIGHT, BOTTOM, TOP = 85, 15, 67, 14  # pixels around the plots
 
 SYMBOLS: Final = {"circle": ("o", 1), "star": ("*", 2), "diamond": ("D", 1), "square": ("s", 1)}
 """Matplotlib's symbols, and the area that makes each as large as Plotly's."""
@@ -39,12 +35,6 @@ CONFIG: Final = {
     "responsive": True,
     "modeBarButtonsToRemove": ["sendChartToCloud"],
 }
-
-DRAW: Final = """
-for (const place of document.querySelectorAll(".figure")) {
-  Plotly.newPlot(place, JSON.parse(place.nextElementSibling.textContent));
-}
-"""
 
 
 def save(figure: style.Figure, path: Path) -> None:
@@ -63,24 +53,24 @@ def page(figure: style.Figure) -> str:
 <meta charset="utf-8">
 <title>clsviz</title>
 <style>body {{ margin: 0 }} .figure {{ height: 100vh }}</style>
+<body>
+{script()}
 {element(figure)}
-{scripts()}
 </html>
 """
 
 
 def element(figure: style.Figure, name: str = "") -> str:
-    """A figure inside a page with `scripts`. name: the picture in words."""
-    content = f'{figure.to_json()[:-1]}, "config": {json.dumps(CONFIG)}}}'.replace("<", "\\u003c")
-    return f"""<div class="figure" role="figure" aria-label="{html.escape(name)}"></div>
-<script type="application/json">{content}</script>"""
+    """A figure inside a page with `script`. name: the picture in words."""
+    content: str = figure.to_html(CONFIG, include_plotlyjs=False, full_html=False)
+    return f'<div class="figure" role="figure" aria-label="{html.escape(name)}">{content}</div>'
 
 
-def scripts() -> str:
-    """Plotly, and a script that draws the figures of its page."""
+def script() -> str:
+    """Plotly, in a page’s body before its figures."""
     plotly = (files("clsviz") / "ui" / "plotly" / "plotly.min.js").read_text("utf-8")
     safe = plotly.replace("</script", r"<\/script")
-    return f"<script>{safe}</script>\n<script>{DRAW}</script>"
+    return f"<script>{safe}</script>"
 
 
 def render(figure: style.Figure, kind: str = "png") -> bytes:

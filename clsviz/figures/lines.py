@@ -1,4 +1,4 @@
-"""Errors of probes by layer: a line for the vector, one for its norm."""
+"""Errors of probes by layer, a line for the vector and one for its norm; and recall below."""
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -30,9 +30,15 @@ LOOKS: Final = (
     Look("cls", "norm", "its norm", style.POINTS, size=6, width=2, dash="dash"),
     Look("cls", "probe", "[CLS] vector", style.LINE),
     Look("mean", "probe", "mean-pooled", style.OWN, "diamond"),
-    Look("pooler", "probe", "pooler output", style.OTHER, "square"),
+    Look("pooler", "probe", "pooler output", style.POINTS, "square"),
+    Look("pipeline", "probe", "model’s own", style.OTHER, "star", 12),
 )
 """All but [CLS] have one point."""
+
+ERRORS, RECALL = [0.42, 1.0], [0.0, 0.34]
+"""Shares of the picture's height, where vectors also search."""
+
+RECALLS: Final = [0.0, 1.05]
 
 
 def probes(result: Result) -> Figure:
@@ -61,13 +67,22 @@ def probes(result: Result) -> Figure:
     heights = table[["probe_error", "norm_error", "random_high"]].to_numpy(np.float64)
     ys = [0.0, 1.08 * float(np.nanmax([1, guess, *heights.ravel()]))]
     ticks = np.unique(np.linspace(0, last, min(last, 12) + 1).round().astype(int)).tolist()
+    layers: Trace = {"tickvals": ticks, "ticktext": list(map(str, ticks))}
+    title, place = "Layer (0: embeddings)", {}
+    notes, axes = style.spread(labels, xs, ys), dict[str, Trace]()
+    if "recall_at_10" in table:
+        recalls, names = _recalls(table, xs)
+        data, notes = [*data, *recalls], [*notes, *names]
+        shares: Trace = {"domain": RECALL, "tickformat": ".0%", "nticks": 4, "showgrid": True}
+        axes["xaxis2"] = style.axis(title, xs, **layers, anchor="y2", matches="x")
+        axes["yaxis2"] = style.axis("Recall", RECALLS, **shares)
+        title, place, layers["ticktext"] = "", {"domain": ERRORS}, [""] * len(ticks)
     return style.figure(
         data,
-        xaxis=style.axis(
-            "Layer (0: embeddings)", xs, tickvals=ticks, ticktext=list(map(str, ticks))
-        ),
-        yaxis=style.axis(f"Length missed by ({unit})", ys, showgrid=True),
-        annotations=style.spread(labels, xs, ys),
+        xaxis=style.axis(title, xs, **layers),
+        yaxis=style.axis(f"Length missed by ({unit})", ys, showgrid=True, **place),
+        **axes,
+        annotations=notes,
         dragmode="zoom",
         margin=style.LABEL_MARGIN,
         uirevision=str(result.about.get("model_fingerprint")),
@@ -93,6 +108,33 @@ def _line(look: Look, rows: "pd.DataFrame", unit: str) -> Trace:
         line={"color": look.colour, "width": look.width, "dash": look.dash},
         marker={"color": look.colour, "size": look.size, "symbol": look.symbol},
     )
+
+
+def _recalls(table: "pd.DataFrame", xs: list[float]) -> tuple[list[Trace], list[Trace]]:
+    """Recall of every vector with its interval, in the lower plot, and the names there."""
+    data, labels = list[Trace](), list[Trace]()
+    place: Trace = {"xaxis": "x2", "yaxis": "y2"}
+    for look in (look for look in LOOKS if look.reading == "probe"):
+        rows = table[table["vector"] == look.vector]
+        if rows.empty:
+            continue
+        x, y = rows["layer"].to_numpy(np.int32), rows["recall_at_10"].to_numpy(np.float32)
+        low, high = (rows[f"recall_at_10_{end}"] for end in ("low", "high"))
+        ends = np.column_stack([low, high, np.full(len(rows), np.nan)]).ravel()
+        texts = [
+            f"{look.name}, layer {layer}<br><b>finds {percent(recall)} of right texts</b>"
+            for layer, recall in zip(x.tolist(), y.tolist(), strict=True)
+        ]
+        line = {"color": look.colour, "width": 2}
+        marker = {"color": look.colour, "size": 7, "symbol": look.symbol}
+        where = {"customdata": rows.index.to_numpy(np.int32), "marker": marker}
+        data += [
+            style.trace(look.name, np.repeat(x, 3), ends, line=line | {"width": 1}, **place),
+            style.trace(look.name, x, y, texts, mode="lines+markers", line=line, **where, **place),
+        ]
+        labels.append(style.label(look.name, look.colour, int(x[-1]), float(y[-1])))
+    tall = [0.0, RECALLS[1] / (RECALL[1] - RECALL[0])]  # as labels count pixels of a whole plot
+    return data, [label | {"xref": "x2", "yref": "y2"} for label in style.spread(labels, xs, tall)]
 
 
 def _share(r2: float) -> str:

@@ -9,8 +9,7 @@ from clsviz.figures.style import Figure, Trace
 from clsviz.numbers import FORMS
 from clsviz.results.result import Result
 
-GAP: Final = 0.06
-"""Between panels, as a share of the picture."""
+GAP: Final = 0.06  # between panels, as a share of the picture
 
 TOP, ABOVE, BELOW = 0.95, 0.4, 0.3
 """Rows from a point up to the title and to its name, and down to its number."""

@@ -36,7 +36,8 @@ def search(result: Result) -> Figure:
         style.trace("1", xs, [0, 0], line=one),
     ]
     labels, ends = [], [*_heights([0.5, 2])]
-    for line, colour in zip(result.picture["lines"], style.COLOURS, strict=False):
+    for line in result.picture["lines"]:
+        colour = style.colour_of(line["name"])
         intervals, exposures, recalls = _traces(line, colour, [f"{name} {unit}" for name in names])
         data += [intervals, exposures, recalls]
         ends += [*intervals["y"], *exposures["y"]]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.figures import style
-from clsviz.figures.style import LINE, POINTS, SUMMARY, Figure, Trace
+from clsviz.figures.style import GRID, LINE, OTHER, POINTS, SUMMARY, Figure, Trace
 from clsviz.numbers import counted, percent
 from clsviz.results.result import Result
 
@@ -20,12 +20,7 @@ MOST_POINTS, FEW_POINTS = 50_000, 5_000
 MOST_LENGTHS, NORM_BINS, MARGINAL_BINS = 80, 96, 60
 """Cells of a two-dimensional histogram, and bars of the one of norms."""
 
-PALE: Final = 0.35
-"""Opacity of a bar whose norms are nearly constant."""
-
-MOST_NAMED: Final = 8
-"""Stars of the visitor's own sentences with a label."""
-
+MOST_NAMED: Final = 8  # stars of the visitor's own sentences with a label
 PLOT: Final = {"x": [0.0, 0.9], "y": [0.0, 0.87]}
 MARGINS: Final = {"x": [0.91, 1.0], "y": [0.885, 1.0]}
 """Shares of the picture for the points, and for the histograms next to them."""
@@ -48,6 +43,7 @@ def norms(result: Result) -> Figure:
     lines = _lines(result, lengths)
     xs = [0.0, 1.03 * max([1, *lengths.tolist(), *typed["length"]])]
     ys = style.ends(norms, *typed["norm"], *(end for line in lines for end in line["y"][[0, -1]]))
+    ys[0] = max(ys[0], 0.0)
     is_rising = (result.fact("slope") or 0) > 0
     data, points, notes = list[Trace](), used, _names(lines, typed, xs, ys, is_rising)
     if len(used) > MOST_POINTS:
@@ -91,18 +87,18 @@ def strip(result: Result) -> Figure:
     """R² of every layer, a bar each, of the same result; customdata is the place of a bar.
 
     It draws layers of its details, [{layer, r_squared, is_nearly_constant}]: a layer is a number,
-    “mean” or “pooler”; bars of norms that differ on paper only are pale.
+    “mean” or “pooler”; bars of norms that differ on paper only are hatched.
     """
     layers = result.details["layers"]
     shares = {str(entry["layer"]): entry["r_squared"] for entry in layers}
-    is_pale = [bool(entry["is_nearly_constant"]) for entry in layers]
+    are_flat = [bool(entry["is_nearly_constant"]) for entry in layers]
     layer, pooling = result.about.get("layer"), result.about.get("pooling", "cls")
     last = max(filter(str.isdigit, shares), key=int)
     chosen = str(pooling) if pooling != "cls" else last if layer is None else str(layer)
     texts = [
         f"{'layer ' * name.isdecimal()}{name}: R² {'undefined' if r2 is None else percent(r2)}"
         f"{', of nearly constant norms' * is_flat}"
-        for (name, r2), is_flat in zip(shares.items(), is_pale, strict=True)
+        for (name, r2), is_flat in zip(shares.items(), are_flat, strict=True)
     ]
     heights, small = [share or 0 for share in shares.values()], {"size": 11}
     bars = style.bars(
@@ -112,7 +108,7 @@ def strip(result: Result) -> Figure:
         customdata=np.arange(len(shares), dtype=np.int32),
         marker={
             "color": [LINE if name == chosen else POINTS for name in shares],
-            "opacity": [PALE if is_flat else 1 for is_flat in is_pale],
+            "pattern": {"shape": ["/" * is_flat for is_flat in are_flat], "bgcolor": GRID},
         },
         width=0.75,
     )
@@ -146,14 +142,19 @@ def _lines(result: Result, lengths: NDArray[np.int32]) -> list[Trace]:
     if bands := result.picture.get("bands"):
         look = {"color": SUMMARY, "width": 1.5}
         lines.append(("━ median, 5–95% shaded", bands["lengths"], bands["median"], look))
-    if curve := result.picture.get("curve"):
-        look = {"color": LINE, "width": 2, "dash": "dot"}
-        lines.append(("┅ smooth curve", curve["lengths"], curve["norms"], look))
+    bold, thin = {"width": 3}, {"width": 2, "dash": "dot"}
+    curve = result.picture.get("curve")
+    is_by_curve = bool(curve and curve["is_answer"])
+    if curve:
+        name, look = ("━", bold) if is_by_curve else ("┅", thin)
+        name, look = f"{name} smooth curve", {"color": OTHER, **look}
+        lines.append((name, curve["lengths"], curve["norms"], look))
     slope, intercept, share = map(result.fact, ("slope", "intercept", "r_squared"))
     if slope is not None and intercept is not None and len(lengths):
         x = np.array([lengths.min(), lengths.max()])
-        name = "━ straight line" if share is None else f"━ line, R² {percent(share)}"
-        lines.append((name, x, intercept + slope * x, {"color": LINE, "width": 3}))
+        name = "straight line" if share is None else f"line, R² {percent(share)}"
+        name, look = (f"┅ {name}", thin) if is_by_curve else (f"━ {name}", bold)
+        lines.append((name, x, intercept + slope * x, {"color": LINE, **look}))
     return [
         style.trace(
             name, np.asarray(x, np.float32), np.asarray(y, np.float32), type="scattergl", line=look
@@ -191,9 +192,7 @@ def _density(lengths: NDArray[np.int32], norms: NDArray[np.float32], ys: list[fl
         "hovertemplate": "length %{x:.0f}, norm %{y:.4~g}: %{text}<extra></extra>",
         "hoverongaps": False,
         "showscale": False,
-        "colorscale": [
-            [n / (len(style.SEQUENCE) - 1), colour] for n, colour in enumerate(style.SEQUENCE)
-        ],
+        "colorscale": style.SCALE,
     }
 
 

@@ -1,4 +1,4 @@
-"""The norm of [CLS] step by step: word by word, and part by part of the model."""
+"""Norms step by step: word by word, part by part of the model, and token by token."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -7,7 +7,7 @@ import numpy as np
 
 from clsviz.figures import style
 from clsviz.figures.style import Figure, Trace
-from clsviz.numbers import number
+from clsviz.numbers import number, percent
 from clsviz.results.result import Result
 
 FEW_WORDS: Final = 14
@@ -96,6 +96,48 @@ def way(result: Result) -> Figure:
         yaxis=style.axis("", span, fixedrange=True, tickvals=rows, ticktext=names),
         yaxis2=style.axis("", span, fixedrange=True, visible=False),
         annotations=notes,
+        dragmode=False,
+    )
+
+
+def tokens(result: Result) -> Figure:
+    """Another figure of a result of `results.anatomy`: every token's norm after each layer.
+
+    It draws of its picture tokens, from top to bottom; norms (n, n_layers + 1); and attention
+    (n_layers, n), of which its layer's, the share of [CLS]'s that goes to each.
+    """
+    names, norms, attention = (result.picture[key] for key in ("tokens", "norms", "attention"))
+    layer = result.about["layer"]
+    shares = attention[layer - 1].tolist() if len(attention) else []
+    words = [style.escape(style.shorten(name, LONGEST_WORD)) for name in names]
+    rows, span = [-row for row in range(len(words))], [0.5 - len(words), 0.5]
+    last, quiet = norms.shape[1] - 1, {"fixedrange": True, "side": "top"}
+    cells: Trace = {
+        "type": "heatmap",
+        "x": list(range(last + 1)),
+        "y": rows,
+        "z": np.log10(norms).astype(np.float32),
+        "text": [
+            [f"{word}, layer {n}: norm {number(norm)}" for n, norm in enumerate(of_word)]
+            for word, of_word in zip(words, norms.tolist(), strict=True)
+        ],
+        "hovertemplate": "%{text}<extra></extra>",
+        "showscale": False,
+        "colorscale": style.SCALE,
+    }
+    texts = [f"{word}: {percent(share)}" for word, share in zip(words, shares, strict=False)]
+    place: Trace = {"xaxis": "x2", "yaxis": "y2", "orientation": "h", "width": 0.65}
+    bars = style.bars(shares, rows[: len(texts)], texts, **place, marker={"color": style.LINE})
+    title = f"[CLS] attends, layer {layer}" if texts else ""
+    ends: Trace = {"domain": [0.64, 1.0], "anchor": "y2", "tickformat": ".0%", "nticks": 3}
+    return style.figure(
+        [cells, bars],
+        xaxis=style.axis(
+            "Norm after layer", [-0.5, last + 0.5], **quiet, domain=[0.0, 0.6], nticks=8
+        ),
+        xaxis2=style.axis(title, [0, 1.05 * max([0.01, *shares])], **quiet, **ends),
+        yaxis=style.axis("", span, fixedrange=True, tickvals=rows, ticktext=words),
+        yaxis2=style.axis("", span, fixedrange=True, visible=False),
         dragmode=False,
     )
 

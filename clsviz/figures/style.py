@@ -26,8 +26,14 @@ SEQUENCE: Final = (
 )
 """Few to many."""
 
+SCALE: Final = [[n / (len(SEQUENCE) - 1), colour] for n, colour in enumerate(SEQUENCE)]
+"""The same for cells of a picture."""
+
 COLOURS: Final = (LINE, POINTS, SUMMARY, OWN, OTHER)
 """Colours side by side; the first is that of the result's own subject."""
+
+RETRIEVERS: Final = {"cosine": POINTS, "dot product": LINE, "BM25": SUMMARY}
+"""Ways to search, the same in every picture; a fix has another colour."""
 
 BACKGROUND, TEXT, GRID = "#ffffff", "#3d4451", "#e3e7ec"
 
@@ -51,17 +57,18 @@ STAR: Final = {
 }
 """The marker of a visitor's sentence."""
 
-LONGEST_LABEL, LINE_LENGTH = 160, 44
-"""Letters of a sentence in a hover label, and of a line of it."""
-
+LONGEST_LABEL, LINE_LENGTH = 160, 44  # letters of a sentence in a hover label, and of a line of it
 LABEL_SIZE: Final = 13
 LABEL_MARGIN: Final = {"l": 8, "r": 106, "t": 8, "b": 8}
 """Around a plot whose lines have their names at the right."""
 
-PLOT_WIDTH, PLOT_HEIGHT = 300, 330
-"""Pixels of the plot on a phone, where labels collide first."""
-
+PLOT_WIDTH, PLOT_HEIGHT = 300, 330  # pixels of the plot on a phone, where labels collide first
 _LINES = re.compile(rf"(.{{1,{LINE_LENGTH}}})(?:\s|$)|(.{{{LINE_LENGTH}}})")
+
+
+def colour_of(retriever: str) -> str:
+    """The colour of a way to search."""
+    return RETRIEVERS.get(retriever, OTHER)
 
 
 def shorten(text: str, longest: int) -> str:
@@ -94,7 +101,7 @@ def figure(data: Sequence[Trace], **changes: Any) -> Figure:
 
     layout = {
         "template": {},
-        "font": {"size": LABEL_SIZE, "color": TEXT, "family": "sans-serif"},
+        "font": {"size": LABEL_SIZE, "color": TEXT, "family": '"Source Sans", sans-serif'},
         "paper_bgcolor": BACKGROUND,
         "plot_bgcolor": BACKGROUND,
         "hoverlabel": {
@@ -152,12 +159,7 @@ def ends(values: NDArray[Any], *others: float, room: float = 0.04) -> list[float
 
 
 def trace(
-    name: str,
-    x: Values,
-    y: Values,
-    texts: Sequence[str] = (),
-    label: str = "%{text}",
-    **look: Any,
+    name: str, x: Values, y: Values, texts: Sequence[str] = (), label: str = "%{text}", **look: Any
 ) -> Trace:
     """Points or a line, by Plotly's names; the pointer leaves it out where it has no texts.
 

@@ -23,19 +23,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_ENDED = 32  # jobs that are remembered after their end
-
 N_FETCHING = 4  # jobs that download and read at once; other resources have one at a time
-
-TURN_SECONDS = 5.0
-LOADING_SHARE = 5.0
-"""A model has a turn of so many seconds at least, and of so many times the time of loading it."""
-
-GRACE_SECONDS = 60.0
-"""In public mode a job ends when the sessions that want it have been gone for so long."""
-
-LOOK_SECONDS = 0.5
-"""A job that waits for its turn looks so often whether anybody still wants it."""
-
+TURN_SECONDS = 5.0  # that a model has its turn at least
+LOADING_SHARE = 5.0  # a turn lasts at least so many times the time of loading the model
+GRACE_SECONDS = 60.0  # in public mode, until a job ends whose sessions have gone
+LOOK_SECONDS = 0.5  # between looks of a waiting job whether anybody still wants it
 LEFT = -math.inf  # marks a session that has left a job
 
 _log = logging.getLogger(__name__)
@@ -130,7 +122,7 @@ class Job(Progress, Generic[T]):
             if not isinstance(error, ClsvizError):  # whose message may hold what a visitor sent
                 _log.exception("job %d", self.number)
             self.error = error
-        self._jobs.end(self)
+        self.is_active = False
 
     def want(self, session: Hashable) -> None:
         """A session wants this job, or is back; one that has left it does not return by itself."""
@@ -287,12 +279,6 @@ class Jobs:
             turns.charge(job)
             if turns.waiting:
                 self.move(job, job.resource, job.weights)
-
-    def end(self, job: Job[Any]) -> None:
-        """A job has ended."""
-        with self._changed:
-            job.is_active = False
-            self._changed.notify_all()
 
     def _wait(self, job: Job[Any], resource: Resource) -> None:
         turns = self._turns[resource]

@@ -1,5 +1,6 @@
 """Measuring a sample, a slice of about a second at a time, in the workspace of a call."""
 
+import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from clsviz.jobs.worker import IN_PROCESS, Runner
 from clsviz.measurements import FORMS, Arrays, Kind, Last, Means
 from clsviz.progress import Progress
 from clsviz.settings import Experiment, Precision
-from clsviz.sources import corpora, models, sampling
+from clsviz.sources import corpora, sampling
 from clsviz.sources.models import Weights, count_weights
 from clsviz.sources.sampling import Measured, Prepared, Sample
 from clsviz.store import SHIPPED, default_store
@@ -76,14 +77,14 @@ def prepare(
 
     texts: in memory, in the place of the corpus. Raises CorpusError where the sample is empty.
     """
-    weights = find_model(experiment.model, experiment.seed, progress)
+    weights = find_model(experiment.model, experiment.seed, progress, workspace.runner)
     return Prepared(weights, draw(experiment, workspace, progress, texts))
 
 
-def find_model(name: str, seed: int, progress: Progress) -> Weights:
+def find_model(name: str, seed: int, progress: Progress, runner: Runner = IN_PROCESS) -> Weights:
     """A model, with a seed of random weights; downloads what this machine lacks."""
     with progress.at("fetch"):
-        return models.find(name, seed, progress)
+        return runner.find(name, seed, progress)
 
 
 def draw(
@@ -110,7 +111,7 @@ def measure(
 ) -> Measured:
     """Measure a sample: what is stored is read, the rest is run and stored.
 
-    kind: norms, or vectors, which are measured of the first `probe_size` sentences.
+    experiment: with the prompts of emitted vectors. kind: such as norms, or vectors, which are measured of the first `probe_size` sentences.
     publish: takes what is measured so far, and raises where that suffices to know that it cannot be
     used.
     """
@@ -134,7 +135,7 @@ def measure(
     progress(done, total, "sentences")
     if done < total:
         with progress.at("model", weights):
-            runner.load(weights, experiment.precision)
+            runner.load(weights, experiment.precision, kind)
             while done < total:
                 if done >= max(1, GROWTH * published):
                     publish(result())
@@ -144,7 +145,8 @@ def measure(
                 if arrays is None:
                     sentences = sample.sentences(done, min(done + size, total))
                     began = time.monotonic()
-                    arrays = runner.run(weights, experiment.precision, sentences, kind)
+                    of_model = weights, experiment.precision, sentences, kind
+                    arrays = runner.run(*of_model, prompt_of(experiment, kind))
                     last = time.monotonic() - began
                     seconds, n_new = seconds + last, n_new + len(sentences)
                     size = max(FIRST_SLICE, round(len(sentences) * SLICE_SECONDS / last))
@@ -174,26 +176,43 @@ def stored(
 
 
 def last_vectors(
-    prepared: Prepared, experiment: Experiment, workspace: Workspace, progress: Progress
+    prepared: Prepared,
+    experiment: Experiment,
+    workspace: Workspace,
+    progress: Progress,
+    role: Kind = "text",
 ) -> tuple[Last, float]:
-    """Measure a sample after the last layer; returns it, and the seconds.
+    """Measure the vectors of a sample after the last layer, or those emitted; and the seconds.
 
-    Raises SettingError, with the first texts, where the model lacks the pooling.
+    role: of the sample, query or text. Raises SettingError, with the first texts, where the model
+    lacks the pooling.
     """
 
     def check(part: Measured) -> None:
         assert isinstance(part.norms, Last)
         part.norms.of(experiment.pooling)
 
-    measured = measure(prepared, experiment, "last", workspace, progress, check)
-    assert isinstance(measured.norms, Last)  # it is of the kind last
+    kind = role if experiment.pooling == "pipeline" else "last"
+    measured = measure(prepared, experiment, kind, workspace, progress, check)
+    assert isinstance(measured.norms, Last)  # it is of the kind last, or emitted
     return measured.norms, measured.seconds
+
+
+def prompt_of(experiment: Experiment, kind: Kind) -> str:
+    """The prompt before each sentence of a kind."""
+    prompts = {"query": experiment.query_prompt, "text": experiment.text_prompt}
+    return prompts.get(kind) or ""
 
 
 def key_of(prepared: Prepared, experiment: Experiment, kind: Kind) -> str:
     """The name under which a measurement of a sample, large or small, is stored."""
-    weights, sample = prepared.weights.fingerprint, prepared.sample
-    return f"{kind}-{weights}-{sample.corpus.fingerprint}-{sample.seed}-{experiment.precision}"
+    weights, sample = prepared.weights, prepared.sample
+    fingerprint, end = weights.fingerprint, ""
+    if kind in ("query", "text"):
+        digest = hashlib.sha256(prompt_of(experiment, kind).encode())
+        fingerprint, end = weights.key("pipeline"), f"-{digest.hexdigest()[:8]}"
+    corpus = f"{sample.corpus.fingerprint}-{sample.seed}"
+    return f"{kind}-{fingerprint}-{corpus}-{experiment.precision}{end}"
 
 
 def measure_texts(
@@ -206,5 +225,6 @@ def measure_texts(
 ) -> Arrays:
     """Measure sentences that a visitor typed; nothing of them is stored."""
     with progress.at("model", weights):
-        workspace.runner.load(weights, experiment.precision)
-        return workspace.runner.run(weights, experiment.precision, texts, kind)
+        workspace.runner.load(weights, experiment.precision, kind)
+        prompt = prompt_of(experiment, kind)
+        return workspace.runner.run(weights, experiment.precision, texts, kind, prompt)

@@ -23,12 +23,8 @@ from clsviz.sources.models import Weights
 from clsviz.sources.sampling import Prepared
 from clsviz.store.measurements import Measurements, n_sentences
 
-TASK: Final = 2048
-"""Sentences of a task, which take seconds: a machine that ends has lost the ones that it had."""
-
-MOST_PROCESSORS: Final = 8
-"""Processors that a copy of the model uses."""
-
+TASK: Final = 2048  # sentences of a task: a machine that ends has lost some seconds of work
+MOST_PROCESSORS: Final = 8  # that a copy of the model uses
 CONNECTION_SECONDS: Final = 10.0
 
 
@@ -90,7 +86,6 @@ def measure(
 
 def _connect(address: str) -> None:
     """Join a cluster, or start one here; raises SettingError where none answers."""
-    import ray
     import ray.data
 
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # errors are raised, too

@@ -1,16 +1,25 @@
 """The process that holds the models: the server stays light, and survives a model that fails."""
 
+import hashlib
 import os
+import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from clsviz.encoder.anatomy import Anatomy
-from clsviz.errors import ModelError, NotMeasured
-from clsviz.measurements import Arrays, Kind
+from clsviz.errors import ModelError, quote
+from clsviz.measurements import Arrays, Emitted, Kind
+from clsviz.progress import Progress, silent
 from clsviz.settings import Precision
+from clsviz.sources import models
 from clsviz.sources.models import Weights
+from clsviz.sources.pipeline import Pipeline
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -32,26 +41,132 @@ ENVIRONMENT = {
 }
 
 
+Encode: TypeAlias = Callable[[list[str]], Any]
+"""A function from texts to an array (n, width)."""
+
+UNSPACED: Final = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+    r"|[^\s\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+"
+)
+"""A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese, or a word of other scripts."""
+
+
 class InProcess:
     """Runs models in this process: for a command, and a notebook."""
 
-    def load(self, weights: Weights, precision: Precision) -> None:
-        """Load a model, unless it is loaded; raises ModelError or SettingError."""
-        self._call(_load, weights, precision)
+    def find(self, name: str, seed: int = 0, progress: Progress = silent) -> Weights:
+        """The model of a name; see `models.find`."""
+        return models.find(name, seed, progress)
+
+    def load(self, weights: Weights, precision: Precision, kind: Kind = "norms") -> None:
+        """Load what measures a kind, unless it is loaded; raises ModelError or SettingError."""
+        self._call(_load, weights, precision, kind)
 
     def run(
-        self, weights: Weights, precision: Precision, sentences: Sequence[str], kind: Kind
+        self,
+        weights: Weights,
+        precision: Precision,
+        sentences: Sequence[str],
+        kind: Kind,
+        prompt: str = "",
     ) -> Arrays:
-        """Measure sentences; raises ModelError."""
-        return self._call(_run, weights, precision, list(sentences), kind)
+        """Measure sentences, with a prompt before each; raises ModelError."""
+        return self._call(_run, weights, precision, list(sentences), kind, prompt)
 
-    def dissect(self, weights: Weights, precision: Precision, text: str) -> Anatomy:
+    def dissect(
+        self, weights: Weights, precision: Precision, text: str, has_attention: bool = True
+    ) -> Anatomy:
         """The model in parts, and a text in it; raises ModelError."""
-        return self._call(_dissect, weights, precision, text)
+        return self._call(_dissect, weights, precision, text, has_attention)
 
     def _call(self, function: Callable[..., T], weights: Weights, *rest: Any) -> T:
         """The answer of a function on a model."""
         return function(weights, *rest)
+
+
+class Functions(InProcess):
+    """Functions from texts to vectors, by names; models of other names run as ever.
+
+    encode: takes a list of texts, and returns an array (n, width). encode_query: the same of
+    queries; None where they are as texts. count_tokens: of a text; None counts words, or characters
+    of scripts without spaces.
+    """
+
+    def __init__(
+        self,
+        functions: Mapping[str, Encode],
+        encode_query: Encode | None = None,
+        count_tokens: Callable[[str], int] | None = None,
+    ) -> None:
+        self._functions, self._encode_query = functions, encode_query
+        self._count = count_tokens or count_words
+        self._widths: dict[str, int] = {}
+
+    def find(self, name: str, seed: int = 0, progress: Progress = silent) -> Weights:
+        """The function of a name, tried on a text; raises ModelError where it is of no use."""
+        if name not in self._functions:
+            return super().find(name, seed, progress)
+        kinds: list[Kind] = ["text", "query"] if self._encode_query else ["text"]
+        widths = [self._vectors(name, ["A short text."], kind).shape[1] for kind in kinds]
+        recipe = repr((name, widths, self._count is count_words)).encode()
+        steps = ("encode_query",) * bool(self._encode_query) + ("encode",)
+        return Weights(
+            name,
+            name,
+            Path(os.devnull),
+            hashlib.sha256(recipe).hexdigest()[:16],
+            pipeline=Pipeline(steps=steps),
+            no_cls="is a function, without [CLS]",
+        )
+
+    def load(self, weights: Weights, precision: Precision, kind: Kind = "norms") -> None:
+        """Nothing is loaded for a function."""
+        if weights.name not in self._functions:
+            super().load(weights, precision, kind)
+
+    def run(
+        self,
+        weights: Weights,
+        precision: Precision,
+        sentences: Sequence[str],
+        kind: Kind,
+        prompt: str = "",
+    ) -> Arrays:
+        """The vectors of texts by a function; raises ModelError."""
+        if weights.name not in self._functions:
+            return super().run(weights, precision, sentences, kind, prompt)
+        vectors = self._vectors(weights.name, [prompt + text for text in sentences], kind)
+        n_tokens = [self._count(text) for text in sentences]
+        return Emitted.arrays(vectors, n_tokens, np.zeros(len(sentences)))
+
+    def _vectors(self, name: str, texts: list[str], kind: Kind) -> NDArray[np.float32]:
+        """The vectors of texts; raises ModelError where they are none."""
+        is_query = kind == "query" and self._encode_query is not None
+        encode = self._encode_query if is_query else self._functions[name]
+        assert encode
+        label, remedy = quote(name), "Return an array of a row of numbers for each text."
+        try:
+            values = np.asarray(encode(texts))
+            vectors = np.asarray(values, np.float32)
+        except Exception as error:  # the function is the user's
+            raise ModelError(
+                f"{label} fails: {type(error).__name__} {quote(error)}.", remedy
+            ) from error
+        if vectors.ndim != 2 or len(vectors) != len(texts) or not vectors.shape[1]:
+            shape = " × ".join(map(str, vectors.shape)) or "one number"
+            raise ModelError(f"{label} returns {shape} for {len(texts):,} texts.", remedy)
+        if not np.isfinite(np.linalg.norm(vectors, axis=1)).all():
+            raise ModelError(f"{label} returns numbers that are not finite.", remedy)
+        width = self._widths.setdefault(name, vectors.shape[1])
+        if vectors.shape[1] != width:
+            reason = f"{label} returns vectors of {width:,} and of {vectors.shape[1]:,} numbers."
+            raise ModelError(reason, "Return as many numbers for every text.")
+        return vectors
+
+
+def count_words(text: str) -> int:
+    """Words of a text; in scripts without spaces, characters."""
+    return len(UNSPACED.findall(text))
 
 
 Runner: TypeAlias = InProcess
@@ -65,7 +180,7 @@ class NoRunner(InProcess):
 
     def _call(self, function: Callable[..., T], weights: Weights, *rest: Any) -> T:
         reason = f"{weights.label} has no stored measurements for this answer."
-        raise NotMeasured(reason, "Open the answer’s page first.")
+        raise ModelError(reason, "Open the answer’s page first.")
 
 
 class Worker(InProcess):
@@ -135,20 +250,22 @@ def _survive(function: Callable[..., T], *arguments: Any) -> T:
         os._exit(1)
 
 
-def _load(weights: Weights, precision: Precision) -> None:
-    from clsviz.encoder.encoder import load
+def _load(weights: Weights, precision: Precision, kind: Kind) -> None:
+    from clsviz.encoder.encoder import load_for
 
-    load(weights, precision)
-
-
-def _run(weights: Weights, precision: Precision, sentences: list[str], kind: Kind) -> Arrays:
-    from clsviz.encoder.encoder import load
-
-    return load(weights, precision).run(sentences, kind)
+    load_for(kind, weights, precision)
 
 
-def _dissect(weights: Weights, precision: Precision, text: str) -> Anatomy:
+def _run(
+    weights: Weights, precision: Precision, sentences: list[str], kind: Kind, prompt: str
+) -> Arrays:
+    from clsviz.encoder.encoder import load_for
+
+    return load_for(kind, weights, precision).run(sentences, kind, prompt)
+
+
+def _dissect(weights: Weights, precision: Precision, text: str, has_attention: bool) -> Anatomy:
     from clsviz.encoder.anatomy import dissect
     from clsviz.encoder.encoder import load
 
-    return dissect(load(weights, precision), text)
+    return dissect(load(weights, precision), text, has_attention)

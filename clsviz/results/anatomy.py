@@ -2,22 +2,27 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from clsviz.analyses.select import check_vector
-from clsviz.encoder import pipeline
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import quote
 from clsviz.numbers import counted, number, percent
 from clsviz.results.result import Fact, Result
 from clsviz.settings import Experiment
-from clsviz.sources.models import Weights
+from clsviz.sources.models import Weights, shapes
 
 ROUNDING: Final = 1e-5  # the output of a pooler is between −1 and 1
+MOST_TOKENS: Final = 64  # in a picture, and in a list
+
 N_FIRST: Final = 5  # numbers of a vector in a sentence
+
+HEADS: Final = ("classifier.", "pre_classifier.", "score.")
+"""Names of weights that make classes of [CLS], in transformers."""
 
 
 def result(parts: Anatomy, weights: Weights, text: str, experiment: Experiment) -> Result:
@@ -64,7 +69,12 @@ def result(parts: Anatomy, weights: Weights, text: str, experiment: Experiment) 
                 dict(zip(("role", "token", "id"), row, strict=True)) for row in parts.special
             ],
         },
-        picture={"text": text, "steps": _steps(parts, sizes, norms)},
+        picture={
+            "steps": _steps(parts, sizes, norms),
+            "tokens": parts.tokens[:MOST_TOKENS],
+            "norms": np.linalg.norm(parts.vectors[:MOST_TOKENS], axis=2),
+            "attention": parts.attention[:, :MOST_TOKENS],
+        },
         caveats=_caveats(parts, weights),
         table=table,
         about={
@@ -84,10 +94,13 @@ def verdict_of(n_layers: int, n_weights: int, share: float) -> str:
     return f"{counted(n_layers, 'layer')}, {size} weights, {embedded}."
 
 
-def hidden_state(parts: Anatomy, experiment: Experiment, label: str) -> str:
-    """[CLS] after the layer of an experiment as text to copy; raises SettingError."""
-    layer = check_vector(experiment, parts.n_layers, has_pooler=True, label=label, last=())
-    return f"[{', '.join(f'{value:.7g}' for value in parts.states[layer].tolist())}]"
+def hidden_state(states: NDArray[np.float32], experiment: Experiment, label: str) -> str:
+    """A token after the layer of an experiment as text to copy; raises SettingError.
+
+    states: (n_layers + 1, width), the token after every layer.
+    """
+    layer = check_vector(experiment, len(states) - 1, has_pooler=True, label=label, last=())
+    return f"[{', '.join(f'{value:.7g}' for value in states[layer].tolist())}]"
 
 
 def pooler(parts: Anatomy) -> tuple[str, str]:
@@ -112,7 +125,7 @@ def pooler(parts: Anatomy) -> tuple[str, str]:
 def answers(parts: Anatomy, weights: Weights) -> list[tuple[str, str]]:
     """Questions about [CLS] that people ask, each with its answer and the reason."""
     cls, last = parts.tokens[0], parts.tokens[-1]
-    pooling = pipeline.read(weights.folder).pooling
+    pooling = weights.pipeline.pooling
     takes = "The files of this model here do not say which vector it was trained for."
     if pooling:
         takes = f"This model’s own pipeline takes the vector {quote(pooling)}."
@@ -133,6 +146,13 @@ def answers(parts: Anatomy, weights: Weights) -> list[tuple[str, str]]:
             f"{takes} “Vector” chooses among [CLS], the mean and the pooler’s output.",
         ),
         (
+            "How does a classifier use it? Dropout, one linear layer, softmax",
+            "In training, dropout sets some of its numbers to 0. The linear layer makes as many"
+            " numbers of it as there are classes, the logits, and softmax shares that sum to 1."
+            " Training lowers the cross-entropy, −log of the share of the right class."
+            f" {_head(weights.folder)}",
+        ),
+        (
             "Which layer? The last of a fine-tuned model, else the seventh or eighth of twelve",
             "This is a rule of thumb for models like BERT. “Where length lives” tests every layer.",
         ),
@@ -142,6 +162,18 @@ def answers(parts: Anatomy, weights: Weights) -> list[tuple[str, str]]:
             " sentences are.",
         ),
     ]
+
+
+def _head(folder: Path) -> str:
+    """The classification head in the files of a model, in a sentence."""
+    sizes = [
+        f"{name} {' × '.join(map(str, shape))}"
+        for name, shape in shapes(folder).items()
+        if name.startswith(HEADS)
+    ]
+    if not sizes:
+        return "The files of this model have no head for classes; fine-tuning adds one."
+    return f"The files of this model have a head: {', '.join(sizes)}."
 
 
 def _steps(

@@ -16,13 +16,15 @@ from clsviz.analyses.chunks import (
     nearest,
     shares_of,
 )
+from clsviz.analyses.select import resolve
 from clsviz.errors import SettingError
 from clsviz.numbers import counted, percent, points, rounded
 from clsviz.results import provenance
-from clsviz.results.result import Fact, Result, first, origin
+from clsviz.results.result import Fact, Result, first, origin, vector_of
 from clsviz.results.search import BY, pipeline_caveats, unread_facts
 from clsviz.settings import ChunkTestSettings, Experiment
 from clsviz.sources.chunks import SIZES
+from clsviz.sources.models import MOST_TEXTS, unknown_tokens
 from clsviz.statistics.containment import N_EQUAL, Recall
 from clsviz.statistics.intervals import of_mean
 
@@ -66,8 +68,9 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
     sizes = {way: _sizes(answer, recalls) for way, recalls in answer.recalls.items()}
     excess = _excess(answer, settings)
     judged = searches.caveats if searches else ()
-    own = _caveats(answer, excess, settings)
-    shipped = origin(key_of(inputs, cut.cut[0], experiment))
+    unknown = unknown_tokens(weights, cut.sentences[:MOST_TEXTS])
+    own, view = _caveats(answer, excess, settings, experiment), resolve(experiment, weights)
+    shipped = origin(key_of(inputs, cut.cut[0], view))
     return Result(
         kind="chunks",
         question=QUESTION,
@@ -91,16 +94,18 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
             "uncut": answer.judged and float(answer.judged.recalls[-1].mean()),
             "yours": _details(answer.own_chunks),
         },
-        caveats=tuple(dict.fromkeys((*cut.caveats, *judged, *own, *shipped))),
+        caveats=tuple(dict.fromkeys((*unknown, *cut.caveats, *judged, *own, *shipped))),
         table=_table(sizes),
         about={
             **asdict(experiment),
             **provenance.values(settings),
+            **vector_of(weights, view),
+            "width": answer.measured[0].width,
             "model_fingerprint": weights.fingerprint,
             "corpus_fingerprint": cut.texts.fingerprint,
             "seconds": round(sum(one.seconds for one in answer.measured), 3),
         },
-        command=provenance.command("chunk-test", experiment, asdict(settings))
+        command=provenance.command("chunk-test", experiment, provenance.values(settings))
         * (settings.chunks != "memory"),
         weights=weights,
         corpus=cut.texts,
@@ -342,6 +347,7 @@ def _caveats(
     answer: ChunkNumbers,
     excess: Mapping[str, list[str]],
     settings: ChunkTestSettings,
+    experiment: Experiment,
 ) -> list[str]:
     """Everything that the test leaves out, or that is doubtful, a sentence each."""
     cut, weights, last = answer.inputs.chunks, answer.inputs.weights, answer.sizes[-1]
@@ -366,7 +372,7 @@ def _caveats(
         f"Only {answer.n_equal} chunks compete: among {N_EQUAL}, fewer sentences find theirs.": (
             answer.n_equal < N_EQUAL
         ),
-        **pipeline_caveats(weights, answer.similarity),
+        **pipeline_caveats(weights, experiment),
         f"Chunks of {beyond} {lost}.": beyond,
         f"Too few searches to tell if chunks of {undecided} {lost}.": undecided,
     }

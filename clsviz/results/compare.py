@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clsviz.analyses.compare import CHUNKS, SEARCH, CompareNumbers, Numbers, compare_key
-from clsviz.encoder import pipeline
 from clsviz.numbers import counted, folded, length, lowered, percent
 from clsviz.results import provenance
 from clsviz.results.chunks import EASY, STRINGS
 from clsviz.results.result import POOLINGS, Fact, Result, first, left_out, origin, remedy_of
+from clsviz.results.search import pipeline_caveats
 from clsviz.settings import DEFAULTS
 from clsviz.sources.chunks import Chunks
 from clsviz.sources.searches import Searches
@@ -181,7 +181,9 @@ def _table(numbers: CompareNumbers) -> "pd.DataFrame":
             **{f"version_{name}": number for name, number in provenance.versions().items()},
         }
         table.append(row)
-    return pd.DataFrame(table).astype({"probe_layer": "Int64", "n_layers": "int64"})
+    return pd.DataFrame(table).astype(
+        {"probe_layer": "Int64", "n_layers": "int64", "width": "int64"}
+    )
 
 
 def _facts(table: "pd.DataFrame", is_equal_length: bool) -> tuple[Fact, ...]:
@@ -209,8 +211,14 @@ def _caveats(numbers: CompareNumbers, table: "pd.DataFrame") -> tuple[str, ...]:
     """Everything left out or doubtful, a sentence each."""
     labels, inputs, comparison = list(table["label"]), numbers.inputs, numbers.comparison
     prepared, searches, rows = inputs.prepared, inputs.searches, numbers.searched
-    sample, pooling = prepared[0].sample, (inputs.search or inputs.experiment).pooling
+    sample, widths = prepared[0].sample, list(table["width"])
+    pooling = (inputs.search or inputs.experiment).pooling
     caveats = []
+    if any(one.weights.no_cls for one in prepared):
+        caveats.append("Some models have no [CLS]: probes and norms are of what each emits.")
+    if len(set(widths)) > 1:
+        of_each = ", ".join(f"{w:,} of {label}" for label, w in zip(labels, widths, strict=True))
+        caveats.append(f"Vectors have different widths, and more numbers tell more: {of_each}.")
     if isinstance(searches, Searches):
         where = f"in {searches.texts.label}, by cosine of the {POOLINGS[pooling]}"
         caveats.append(f"The search is {where}.")
@@ -247,8 +255,11 @@ def _caveats(numbers: CompareNumbers, table: "pd.DataFrame") -> tuple[str, ...]:
         if problem:
             caveats.append(f"{label} has no line: {lowered(problem)}")
         if not one.weights.is_untrained:
-            steps = pipeline.read(one.weights.folder).caveats(pooling)
-            caveats += [f"{label}: {lowered(caveat)}" for caveat in steps]
+            steps = pipeline_caveats(one.weights, replace(inputs.experiment, pooling=pooling))
+            words = [caveat for caveat, holds in steps.items() if holds]
+            caveats += [
+                caveat if label in caveat else f"{label}: {lowered(caveat)}" for caveat in words
+            ]
     caveats += [*sample.corpus.reading.caveats, *origin(compare_key(inputs))]
     return tuple(dict.fromkeys(caveats))  # the search may be in the same corpus
 

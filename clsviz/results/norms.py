@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from clsviz.analyses.norms import MOST, NormFit, fast_error, is_nearly_constant
-from clsviz.encoder import pipeline
+from clsviz.analyses.select import resolve
 from clsviz.errors import Constant, quote
 from clsviz.numbers import counted, lowered, number, percent, rounded
 from clsviz.results import provenance
 from clsviz.results.result import POOLINGS, Fact, Result, first, left_out, origin, remedy_of
 from clsviz.settings import Experiment
+from clsviz.sources.models import MOST_TEXTS, unknown_tokens
+from clsviz.sources.sentences import letters_count
 from clsviz.statistics import lengths as by_length
 from clsviz.statistics.curve import Curve
 from clsviz.statistics.lengths import Spread
@@ -23,16 +25,20 @@ if TYPE_CHECKING:
 
 UNEVEN: Final = 1.25  # a ratio of spreads that is worth a headline
 
+SHORT: Final = 20  # tokens; the blog post that began it all took sentences below as short
+
 LADDER: Final = {0.05: "Hardly", 0.25: "A little", 0.5: "Partly", 0.9: "Largely"}
 
 IN_WORDS: Final = "Lengths are in words, since own vectors come without tokens."
 UNNORMALISED: Final = "Give the vectors as they are before they are normalised."
+UNIT: Final = "The model’s own pipeline normalises its vectors: all norms are 1."
 WAITING: Final = "The answer comes when all sentences are in."
 
 
 def result(fit: NormFit, experiment: Experiment) -> Result:
     """The answer in words; no verdict stands before all sentences are measured."""
     measured, layer, line, curve = fit.measured, fit.layer, fit.line, fit.curve
+    asked, experiment = experiment, resolve(experiment, measured.weights)
     verdict, advice = WAITING, ""
     if fit.problem is not None:
         n_long = int((fit.table["is_long"] & ~fit.table["truncated"]).sum())
@@ -42,7 +48,8 @@ def result(fit: NormFit, experiment: Experiment) -> Result:
         verdict = verdict_of(line, curve, fit.spread, fit.heights_line)
     vector = POOLINGS[experiment.pooling]
     after = "" if experiment.layer is None else f" after layer {layer}"
-    axis = f"Norm of the {vector} after layer {layer}".replace("the [CLS]", "[CLS]")
+    at = f" after layer {layer}" * (experiment.pooling != "pipeline")
+    axis = f"Norm of the {vector}{at}".replace("the [CLS]", "[CLS]")
     return Result(
         kind="norms",
         question=f"Does {measured.weights.label} encode a sentence’s length in the norm of its"
@@ -58,7 +65,7 @@ def result(fit: NormFit, experiment: Experiment) -> Result:
         caveats=_caveats(fit, experiment),
         table=fit.table,
         about=provenance.about(measured, experiment),
-        command=provenance.command("measure", experiment),
+        command=provenance.command("measure", asked),
         is_complete=measured.is_complete,
         weights=measured.weights,
         corpus=measured.sample.corpus,
@@ -67,12 +74,13 @@ def result(fit: NormFit, experiment: Experiment) -> Result:
     )
 
 
-def result_of_own(fit: NormFit, experiment: Experiment, path: Path) -> Result:
-    """The answer for own vectors in a file."""
-    name = path.name
+def result_of_own(fit: NormFit, experiment: Experiment, source: Any) -> Result:
+    """The answer for own vectors, in a file or in memory."""
+    name, is_file = fit.measured.weights.name, isinstance(source, str | Path)
     view = replace(experiment, unit="words") if experiment.unit == "tokens" else experiment
     answer = result(fit, view)
     is_constant = isinstance(fit.problem, Constant)
+    vectors = str(source) if is_file else "memory"
     return replace(
         answer,
         advice=UNNORMALISED if is_constant else answer.advice,
@@ -84,18 +92,18 @@ def result_of_own(fit: NormFit, experiment: Experiment, path: Path) -> Result:
         },
         caveats=(*[IN_WORDS] * (view.unit == "words"), *_caveats(fit, view, "words")),
         about={**answer.about, "model": name, "corpus": name},
-        command=provenance.command("measure", experiment, {"vectors": str(path)}),
+        command=provenance.command("measure", experiment, {"vectors": vectors}),
         weights=None,
     )
 
 
 def verdict_of(line: Line, curve: Curve, spread: Spread | None, along: Line) -> str:
-    """The answer in a sentence; where both stand out, line and curve compete on held-out sentences.
+    """The answer in a sentence.
 
     spread: None where it is undefined. along: the line of the norms on the heights of a curve that
     stands out.
     """
-    is_curve = curve.is_significant and (curve.r2 > curve.line_r2 or not line.is_significant)
+    is_curve = is_by_curve(line, curve)
     share = curve.r2 if is_curve else line.r2 if line.is_significant else 0.0
     direction = "rising" if line.slope > 0 else "falling"
     straight = f"a straight line, {direction} with length,"
@@ -110,6 +118,20 @@ def verdict_of(line: Line, curve: Curve, spread: Spread | None, along: Line) -> 
         (share > 0, f"{amount}: {trend} accounts for {share_of}."),
         (True, "No sign of a trend: neither a line nor a curve stands out from chance."),
     )
+
+
+def is_by_curve(line: Line, curve: Curve) -> bool:
+    """True if the curve is the answer: both stand out, and it is better, or it does alone."""
+    return curve.is_significant and (curve.r2 > curve.line_r2 or not line.is_significant)
+
+
+def lengths_of(table: "pd.DataFrame", rows: list[int]) -> str:
+    """The lengths of sentences that were picked, next to those of all, in two sentences."""
+    picked, used = table["n_tokens"].iloc[rows], table["n_tokens"][table["is_used"]]
+    share, of_all = (percent((lengths < SHORT).mean()) for lengths in (picked, used))
+    these = f"Of these {counted(len(picked))}, {share} have fewer than {SHORT} tokens"
+    median = f"Their median is {picked.median():g} tokens (all: {used.median():g})"
+    return f"{these} (all: {of_all}). {median}."
 
 
 def _uneven(spread: Spread | None) -> str:
@@ -160,7 +182,9 @@ def _picture(used: "pd.DataFrame", line: Line | None, curve: Curve | None) -> di
         picture["line_band"] = {"lengths": lengths, "low": low, "high": high}
     if curve is not None:
         lengths = np.linspace(curve.knots[0], curve.knots[-1], 100)
-        picture["curve"] = {"lengths": lengths, "norms": curve.predict(lengths)}
+        is_answer = line is not None and is_by_curve(line, curve)
+        norms = curve.predict(lengths)
+        picture["curve"] = {"lengths": lengths, "norms": norms, "is_answer": is_answer}
     return picture
 
 
@@ -175,9 +199,13 @@ def _caveats(fit: NormFit, experiment: Experiment, unit: str = "tokens") -> tupl
         f" {counted(n_both)} measured both ways.": n_both,
     }
     return (
+        *unknown_tokens(measured.weights, measured.sample.sentences(0, MOST_TEXTS)),
+        *fit.caveats,
+        *letters_count(fit.table["sentence"], experiment.unit),
         *left_out(experiment, measured.sample, n_long, n_truncated, unit=unit),
         *(caveat for caveat, holds in cases.items() if holds),
         *measured.sample.corpus.reading.caveats,
-        *pipeline.read(measured.weights.folder).caveats(experiment.pooling),
+        *[UNIT] * (experiment.pooling == "pipeline" and measured.weights.pipeline.normalizes),
+        *measured.weights.pipeline.caveats(experiment.pooling),
         *origin(measured.key),
     )

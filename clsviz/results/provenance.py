@@ -3,7 +3,7 @@
 import platform
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -53,7 +53,7 @@ def command(
     out, but those that another question does not have.
     """
     corpora = settings.get("corpora") or [experiment.corpus]
-    if "memory" in corpora:
+    if "memory" in (*corpora, *settings.values()):
         return ""
     rows, always = settings_of(question), questions.COMMANDS[question].defaults
     texts = experiment.to_query()
@@ -77,9 +77,11 @@ def _flag(name: str, text: str) -> str:
 
 
 def values(settings: Any) -> dict[str, Any]:
-    """The fields of a dataclass of settings, as JSON has them."""
-    own = asdict(settings)
-    return own | {name: str(value) for name, value in own.items() if isinstance(value, Path)}
+    """The fields of a dataclass of settings, as JSON has them; “memory” for what is there."""
+    kept = (str, int, float, type(None))
+    pairs = ((field.name, getattr(settings, field.name)) for field in fields(settings))
+    named = ((name, str(value) if isinstance(value, Path) else value) for name, value in pairs)
+    return {name: value if isinstance(value, kept) else "memory" for name, value in named}
 
 
 def versions() -> dict[str, str]:
@@ -101,6 +103,7 @@ def method(weights: Weights | None, corpus: Corpus | None, sample: str) -> dict[
         "Revision of the corpus": reading.revision,
         "Column": reading.column,
         "Encoding": reading.encoding,
+        "Language": reading.language,
         "Cut into": reading.segmentation,
         "Texts": f"{reading.n_texts:,}" if reading.n_texts else "",
         "Fingerprint of the corpus": corpus.fingerprint[:16],

@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 WRITERS: Final = (".csv", ".parquet")  # endings of files for the table
 PICTURES: Final = (".png", ".svg", ".pdf", ".html")  # endings of files for the picture
 
-POOLINGS: Final = {"cls": "[CLS]", "mean": "mean-pooled vector", "pooler": "pooler output"}
+POOLINGS: Final = {
+    "cls": "[CLS]",
+    "mean": "mean-pooled vector",
+    "pooler": "pooler output",
+    "pipeline": "vector of its own pipeline",
+}
 """Vectors as sentences name them."""
 
 ELSEWHERE: Final = "The numbers that come with clsviz were measured on another machine."
@@ -104,6 +109,9 @@ class Result:
         """The value of a fact; None where it is undefined, or there is none of this key."""
         return {fact.key: fact.value for fact in self.facts}.get(key)
 
+    def __str__(self) -> str:
+        return self.text()
+
     def text(self) -> str:
         """For a terminal."""
         return "\n".join([self.question, *self.lines])
@@ -155,6 +163,19 @@ class Result:
             f"<h3>{html.escape(self.question)}</h3>{lines}"
             f'<img alt="{html.escape(self.verdict)}" src="data:image/png;base64,{picture}">'
         )
+
+
+def vector_of(model: Weights | None, experiment: Experiment) -> dict[str, Any]:
+    """What was measured, as JSON has it: of a resolved experiment."""
+    if model is None:
+        return {"vector": "own vectors"}
+    own, is_own = model.pipeline, experiment.pooling == "pipeline"
+    steps = " + ".join(own.steps).replace("Pooling", f"Pooling ({own.pooling})")
+    names = ("pooling", "query_prompt", "text_prompt")
+    return {
+        "vector": steps if is_own else POOLINGS[experiment.pooling],
+        **{name: getattr(experiment, name) for name in names},
+    }
 
 
 def origin(key: str | tuple[object, ...]) -> list[str]:

@@ -2,18 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from clsviz.analyses.search import LENGTHENED, OTHER, SearchNumbers, key_of
-from clsviz.encoder import pipeline
+from clsviz.analyses.select import resolve
 from clsviz.numbers import lowered, percent, points, rounded, times
 from clsviz.results import provenance
 from clsviz.results.norms import IN_WORDS
-from clsviz.results.result import Fact, Result, origin
+from clsviz.results.result import Fact, Result, origin, vector_of
 from clsviz.settings import Experiment, SearchSettings
-from clsviz.sources.models import Weights
+from clsviz.sources.models import Weights, unknown_tokens
+from clsviz.sources.sentences import letters_count
 from clsviz.statistics.exposure import FAIR, MATCHES, QUINTILES, SIGNIFICANT, UNRELATED, Ranking
 from clsviz.statistics.fixes import FORMULAS
 
@@ -44,9 +46,13 @@ def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSetting
     verdict = verdict_of(numbers)
     excess = _excess(numbers, search)
     settings = {**asdict(experiment), **provenance.values(search)}
-    if search.vectors is not None:
-        settings |= dict.fromkeys(("model", "corpus"), search.vectors.name)
-    key = key_of(searches, numbers.fingerprint, experiment, search.length_power)
+    unit = experiment.unit if model or experiment.unit != "tokens" else "words"
+    if not model:
+        name = Path(settings["vectors"]).name
+        settings |= dict.fromkeys(("model", "corpus"), name)
+    view = resolve(experiment, model) if model else experiment
+    fingerprint = model.key(view.pooling) if model else numbers.fingerprint
+    key = key_of(searches, fingerprint, view, search.length_power)
     return Result(
         kind="search",
         question="Are texts of some lengths found more often than they are right?",
@@ -54,16 +60,18 @@ def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSetting
         advice=advice_of(numbers, verdict),
         facts=_facts(numbers),
         details={**_details(numbers), **excess},
-        picture=_picture(numbers) | {"unit": "tokens" if model else "words"},
-        caveats=(*_caveats(numbers, excess, search), *origin(key)),
+        picture=_picture(numbers) | {"unit": unit},
+        caveats=(*_caveats(numbers, excess, experiment, search, unit), *origin(key)),
         table=_table(numbers),
         about={
             **settings,
+            **vector_of(model, view),
+            "width": numbers.rankings.width,
             "model_fingerprint": numbers.fingerprint,
             "corpus_fingerprint": searches.fingerprint,
             "seconds": round(numbers.rankings.seconds, 3),
         },
-        command=provenance.command("search-test", experiment, asdict(search)),
+        command=provenance.command("search-test", experiment, provenance.values(search)),
         weights=model,
         corpus=searches.texts,
         n_drawn=searches.texts.table.num_rows,
@@ -370,33 +378,55 @@ def _excess(numbers: SearchNumbers, search: SearchSettings) -> dict[str, list[st
 
 
 def _caveats(
-    numbers: SearchNumbers, excess: Mapping[str, list[str]], search: SearchSettings
+    numbers: SearchNumbers,
+    excess: Mapping[str, list[str]],
+    experiment: Experiment,
+    search: SearchSettings,
+    unit: str,
 ) -> tuple[str, ...]:
-    """Everything left out or doubtful, a sentence each."""
+    """Everything left out or doubtful, a sentence each. unit: of lengths."""
+    texts = numbers.searches.texts.table["sentence"].to_pylist()
     most = search.max_exposure or 1.0
     limits, few = f"{rounded(1 / most)} to {most:g}", "Too few texts or searches to tell"
     names = [name for name in excess.get("exceeded", []) if name != TRUNCATED]
     beyond, undecided = ", ".join(names), ", ".join(excess.get("undecided", []))
     share = percent(search.max_truncated or 0)
     cases = {
-        IN_WORDS: search.vectors,
-        **pipeline_caveats(numbers.model, search.similarity),
+        IN_WORDS: unit == "words" and not numbers.model,
+        **pipeline_caveats(numbers.model, experiment),
         f"Exposure is outside {limits} for fifths: {beyond}.": beyond,
         f"The model reads over {share} of the texts in part.": TRUNCATED
         in excess.get("exceeded", []),
         f"{few} if exposure is within {limits} for fifths: {undecided}.": undecided,
     }
-    return (*numbers.searches.caveats, *(text for text, holds in cases.items() if holds))
+    unknown = unknown_tokens(numbers.model, texts) if numbers.model else ()
+    letters = letters_count(texts, unit)
+    return (
+        *unknown,
+        *letters,
+        *numbers.searches.caveats,
+        *(text for text, holds in cases.items() if holds),
+    )
 
 
-def pipeline_caveats(model: Weights | None, similarity: str) -> dict[str, object]:
-    """Sentences about the model's own pipeline, each with what makes it hold."""
-    steps = pipeline.read(model.folder) if model else pipeline.Pipeline()
-    normalizes = f"{model.label if model else ''}’s own pipeline normalises vectors"
+def pipeline_caveats(model: Weights | None, experiment: Experiment) -> dict[str, object]:
+    """Sentences about the vector and the model's own pipeline, each with what makes it hold."""
+    if model is None:
+        return {}
+    own, view = model.pipeline, resolve(experiment, model)
+    is_own = view.pooling == "pipeline"
+    label = model.label
+    none = f"{label} has no pipeline of its own: this is about its mean-pooled vector."
     return {
-        pipeline.PROMPTED: steps.has_prompt,
-        pipeline.before(steps.others): steps.others,
-        f"{normalizes}: dot product concerns those who do not.": (
-            steps.normalizes and similarity == "dot"
+        f"{label} is a function: without count_tokens its “tokens” are words.": (
+            "encode" in own.steps
+        ),
+        none: experiment.pooling == "pipeline" and not own.steps,
+        **dict.fromkeys(own.caveats(view.pooling, is_of_norms=False), True),
+        f"{label}’s own pipeline ends in vectors of norm 1: dot product and cosine are the same.": (
+            is_own and own.normalizes
+        ),
+        f"{label}’s own pipeline normalises vectors: dot product concerns those who do not.": (
+            not is_own and own.normalizes
         ),
     }

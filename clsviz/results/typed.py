@@ -7,7 +7,6 @@ import numpy as np
 from clsviz.analyses.norms import NEARLY_CONSTANT, NormFit, check_precision
 from clsviz.analyses.select import layer_of, lengths, norms_of
 from clsviz.analyses.typed import MOST_WORDS, Trace, beginnings
-from clsviz.encoder import pipeline
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import Undefined, quote
 from clsviz.numbers import counted, lowered, percent
@@ -49,7 +48,7 @@ def result(traced: Trace, fit: NormFit, norms: Result, experiment: Experiment) -
     n_similar = int(are_similar(used["length"], length).sum())
     n_words = len(traced.text.split())
     words = f"Word by word is of the first {MOST_WORDS} of {n_words:,} words."
-    own = pipeline.read(measured.weights.folder)
+    own = measured.weights.pipeline
     return Result(
         kind="typed",
         question=f"What does {label} make of {quote(traced.text)}?",

@@ -16,7 +16,8 @@ from clsviz.errors import SettingError, Undefined, quote
 from clsviz.progress import Progress, silent
 from clsviz.settings import Experiment
 from clsviz.sources import copies, corpora, searches, sentences
-from clsviz.sources.corpora import Corpus
+from clsviz.sources.corpora import Corpus, caveats_on
+from clsviz.sources.judgements import IDS
 from clsviz.sources.near_duplicates import near_duplicates
 from clsviz.sources.sampling import Sample
 
@@ -28,9 +29,6 @@ LEAST_FULL: Final = 0.5
 
 LEAST_WORDS: Final = 6
 """Words of a sentence that searches: shorter ones are said in many texts."""
-
-UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-"""Letters of Thai, Lao, Burmese, Khmer, Japanese and Chinese: each counts as a word."""
 
 MOST_SEARCHES, FEWEST_SEARCHES, FEWEST_CHUNKS = 500, 100, 10
 
@@ -146,19 +144,20 @@ def find(
     table are of texts that the seed draws.
     Raises Undefined where fewer than 100 sentences can search, and as `searches.whole_texts`.
     """
-    corpus = searches.whole_texts(experiment, root, (searches.ID,), texts, progress)
+    corpus = searches.whole_texts(experiment, root, IDS, texts, progress)
     rows = corpus.table["sentence"].to_pylist()
     is_one_text = bool(corpus.reading.encoding) and not corpus.reading.column
     documents: list[list[str]] = []
     for start in range(0, len(rows), STEP):
-        documents += map(sentences.cut, rows[start : start + STEP])
+        some = rows[start : start + STEP]
+        documents += [sentences.cut(text, corpus.reading.language) for text in some]
         progress(len(documents), len(rows), "texts")  # ends the job that nobody wants any more
     if is_one_text:
         documents = [list(chain.from_iterable(documents))]
     if max(map(len, documents)) == 1:
         reason = f"Each text of {quote(corpus.label)} is one sentence: nothing can be cut."
         raise Undefined(reason, LONGER)
-    caveats = list(corpus.reading.caveats)
+    caveats = [*corpus.reading.caveats, *caveats_on(corpus.reading.language, experiment)]
     if is_one_text and corpus.reading.segmentation == "lines":
         caveats.append("The lines are taken as one text, in their order.")
     n_all = sum(map(len, documents))
@@ -216,9 +215,8 @@ def _choose(documents: Sequence[list[str]], experiment: Experiment) -> tuple[lis
 def _queries(words: Sequence[str], clusters: NDArray[np.intp], seed: int) -> NDArray[np.intp]:
     """The first sentences of clusters of at least six words, in an order by the seed."""
     firsts = np.unique(clusters, return_index=True)[1]
-    n_words = [max(len(text.split()), len(UNSPACED.findall(text))) for text in words]
-    long = np.array([place for place in firsts if n_words[place] >= LEAST_WORDS], np.intp)
-    return long[np.random.RandomState(seed).permutation(len(long))]
+    long = [place for place in firsts if sentences.n_words(words[place]) >= LEAST_WORDS]
+    return np.array(long, np.intp)[np.random.RandomState(seed).permutation(len(long))]
 
 
 def _own(
@@ -241,7 +239,7 @@ def _own(
             f"chunks is {quote(own)}, not a file.", "Name a .parquet, .jsonl or .csv."
         )
     view = Experiment(corpus=own if is_name else "memory", sample_size="all")
-    corpus = searches.whole_texts(view, root, (searches.ID,), None if is_name else own, progress)
+    corpus = searches.whole_texts(view, root, IDS, None if is_name else own, progress)
     chunks = list(map(_letters, corpus.table["sentence"].to_pylist()))
     most = min(searches.MOST_TEXTS, limits.number("sample_size"))
     if len(chunks) > most:
@@ -253,6 +251,9 @@ def _own(
     size = int(np.clip(np.median(list(map(len, letters))) / 4, *PIECES))
     n_common = np.array(_n_common([letters[n] for n in candidates], joined, size))
     queries = np.sort(candidates[n_common > 1][:MOST_SEARCHES])
+    if len(queries) < FEWEST_SEARCHES <= len(candidates):
+        reason = f"Your chunks hold only {len(queries)} of the sentences that could search, and "
+        raise Undefined(f"{reason}{FEWEST_SEARCHES} are needed.", "Give the chunks of these texts.")
     n_foreign = _n_common(chunks, _letters(" ".join(texts)), size).count(0)
     starts = np.cumsum([0, *(len(chunk) + 1 for chunk in chunks)])
     near, relevant = _members(clusters), []

@@ -14,11 +14,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from clsviz import limits
 from clsviz.errors import CorpusError, SettingError, quote
 from clsviz.progress import Progress, silent
 from clsviz.settings import Experiment
-from clsviz.sources import copies, hub, sentences, tables, text_files, uploads
-from clsviz.sources.text_files import TextFile
+from clsviz.sources import (
+    copies,
+    hub,
+    json_shapes,
+    languages,
+    sentences,
+    tables,
+    text_files,
+    uploads,
+)
+from clsviz.sources.csv_records import simple
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +39,7 @@ SHIPPED: Final = {"python-docs": "Python docstrings", "python-api": "Python docs
 INDEX: Final = "index"
 """The column with the index of texts in memory; another one of this name is left out."""
 
-RECIPE: Final = 2
+RECIPE: Final = 3
 """Raised when the same file becomes another table."""
 
 MOST_EXTRAS: Final = 8
@@ -56,6 +66,7 @@ class Reading:
     column: the one that was taken; "" where there is none. encoding: of a file of text.
     segmentation: sentences, lines or paragraphs. n_texts: before they were cut. columns: others
     that hold text. caveats: sentences on what was left out or is doubtful. revision: of the Hub.
+    language: by whose rules sentences are cut, or `languages.SEVERAL`.
     """
 
     column: str = ""
@@ -65,6 +76,7 @@ class Reading:
     columns: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     revision: str = ""
+    language: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +97,13 @@ class Corpus:
 def is_file(name: str) -> bool:
     """True if the name of a corpus means a file, also one that was uploaded.
 
-    The disk is not looked at: visitors must not learn what is there.
+    Others do where there is such a file, or folder. A public server does not look: visitors must
+    not learn what is there.
     """
     suffixes = tuple(f"{suffix}{packed}" for suffix in tables.SUFFIXES for packed in ("", ".gz"))
     is_path = name.startswith(("/", "./", "../", "~", "\\", uploads.PREFIX))
-    return name not in SHIPPED and (is_path or name.lower().endswith(suffixes))
+    is_file = is_path or name.lower().endswith((*suffixes, *tables.OTHER_KINDS))
+    return name not in SHIPPED and (is_file or (not limits.is_public() and os.path.exists(name)))
 
 
 def is_on_hub(name: str) -> bool:
@@ -114,7 +128,8 @@ def open_corpus(
 
         return hub_datasets.draw(experiment, root, progress)
     if name in SHIPPED:
-        _refuse(experiment, "configuration", "split", "column", "encoding", "segmentation")
+        parts = ("configuration", "split", "column", "encoding", "language", "segmentation")
+        _refuse(experiment, *parts)
         return _shipped(name)
     _refuse(experiment, "configuration", "split")
     return _open_file(path_of(name, root), experiment, root, progress, names)
@@ -153,7 +168,8 @@ def _refuse(experiment: Experiment, *settings: str) -> None:
 def _shipped(name: str) -> Corpus:
     with as_file(files("clsviz.sources") / "data" / f"{name}.parquet") as path:
         table = pq.ParquetFile(path).read()
-    reading = Reading(segmentation="lines", n_texts=table.num_rows)
+    texts = {"n_texts": table.num_rows, "language": languages.ENGLISH}
+    reading = Reading(segmentation="lines", **texts)
     return Corpus(name, SHIPPED[name], copies.fingerprint(table), table, reading)
 
 
@@ -167,7 +183,8 @@ def _open_file(
     status = text_files.check_file(path)
     place = str(path.resolve()), status.st_size, status.st_mtime_ns
     column, encoding, how = experiment.column, experiment.encoding, experiment.segmentation
-    key = copies.digest(*place, column, encoding, how, *names, RECIPE, sentences.RECIPE)
+    recipe = experiment.language, RECIPE, sentences.RECIPE
+    key = copies.digest(*place, column, encoding, how, *names, *recipe)
     is_upload = experiment.corpus.startswith(uploads.PREFIX)
     folder = path.parent if is_upload else root / "corpora"  # deleted with the upload
     copy = folder / f".{key[:32]}.arrow"
@@ -176,13 +193,10 @@ def _open_file(
             uploads.check_space(root)
         rows = tables.open_table(path, path.name, encoding, progress, how)
         columns = tables.survey(rows.batches(Counter(), progress))
-        reading, extras = _plan(columns, path.name, experiment, names, rows.text, rows.segmentation)
+        reading, extras = _plan(columns, path.name, experiment, names, rows)
         schema = pa.schema([(name, pa.large_string()) for name in ("sentence", *extras)])
         doubts: Counter[str] = Counter()
-        cuts = (
-            cut(batch, reading.column, extras, reading.segmentation, doubts)
-            for batch in rows.batches(doubts, progress)
-        )
+        cuts = (cut(batch, reading, extras, doubts) for batch in rows.batches(doubts, progress))
         tidy = (cut_text.cast(schema).combine_chunks() for cut_text in cuts)
         copies.write(copy, schema, tidy, lambda: asdict(_counted(reading, doubts)))
     stored = copies.read(copy, Reading)
@@ -202,7 +216,7 @@ def from_texts(texts: Any, experiment: Experiment, names: Sequence[str] = ()) ->
     the position. names: as of `open_corpus`. Raises CorpusError where they are no texts.
     """
     _refuse(experiment, "configuration", "encoding")
-    frame = _frame(_split(texts, experiment))
+    frame = frame_of(_split(texts, experiment))
     table = pa.table({str(name): _strings(str(name), values) for name, values in frame.items()})
     try:
         index = pa.array(frame.index.tolist())
@@ -212,7 +226,7 @@ def from_texts(texts: Any, experiment: Experiment, names: Sequence[str] = ()) ->
     columns = {name: table[name] for name in table.column_names} | {INDEX: index}
     extras = [INDEX, *(name for name in extras if name != INDEX)]
     doubts: Counter[str] = Counter()
-    cuts = cut(pa.table(columns), reading.column, extras, reading.segmentation, doubts)
+    cuts = cut(pa.table(columns), reading, extras, doubts)
     if not cuts.num_rows:
         raise CorpusError("The texts are all empty.", "Give some with words in them.")
     digest = copies.fingerprint(cuts)
@@ -229,7 +243,7 @@ def _split(texts: Any, experiment: Experiment) -> Any:
     return texts[choose("The DatasetDict", "split", experiment.split, list(texts), [])]
 
 
-def _frame(texts: Any) -> "pd.DataFrame":
+def frame_of(texts: Any) -> "pd.DataFrame":
     """The columns of texts; texts alone have one without a name. Raises CorpusError."""
     import pandas as pd
 
@@ -242,6 +256,8 @@ def _frame(texts: Any) -> "pd.DataFrame":
         return texts
     if isinstance(texts, pd.Series):
         return texts.to_frame("")
+    if isinstance(texts, Mapping) and any(isinstance(v, str | Mapping) for v in texts.values()):
+        texts = json_shapes.rows_of(texts, "your texts")
     if isinstance(texts, Mapping):
         columns: Any = {name: _values(column) for name, column in texts.items()}
         if len(set(map(len, columns.values()))) > 1:
@@ -296,29 +312,28 @@ def _plan(
     name: str,
     experiment: Experiment,
     names: Sequence[str],
-    text: TextFile | None = None,
-    rows: str = "lines",
+    rows: tables.Rows | tables.Parquet | None = None,
 ) -> tuple[Reading, list[str]]:
     """The way to read a table of these columns, and the columns that come along.
 
-    name: of the file. text: that it is read from. rows: lines, or paragraphs that were joined.
-    Raises SettingError and CorpusError.
+    name: of the file. rows: of the file; None in memory. Raises SettingError and CorpusError.
     """
     how: str = experiment.segmentation
-    if how == "paragraphs" != rows:
+    unit, text = (rows.segmentation, rows.text) if rows else ("lines", None)
+    if how == "paragraphs" != unit:
         reason = f"{quote(name)} is a table, which has no paragraphs."
         raise SettingError(reason, "Set segmentation to auto, sentences or lines.")
     column = tables.choose_column(columns, experiment.column, name)
     if names:
-        how = rows
+        how = unit
     elif how == "auto":
-        is_long = rows == "paragraphs" or columns[column].mean_length > sentences.LONG_TEXT
+        is_long = unit == "paragraphs" or columns[column].mean_length > sentences.LONG_TEXT
         how = "sentences" if is_long else "lines"
     others = tuple(other for other in tables.text_columns(columns) if other != column)
     short = [key for key in columns if columns[key].longest <= LONGEST_VALUE][:MOST_EXTRAS]
-    named = [key for key in columns if {key, key.strip().casefold()} & set(names)]
+    named = [key for key in columns if {key, simple(key)} & set(names)]
     extras = [key for key in (named if names else short) if key not in (column, "sentence")]
-    caveats = []
+    caveats = [rows.note] if rows and rows.note else []
     if text and text.is_guess:
         guess = f"The encoding {text.encoding} is a guess"
         caveats.append(f"{guess}: set another one if letters look wrong.")
@@ -326,8 +341,24 @@ def _plan(
         choice = " or ".join(map(quote, others[:3]))
         guess = f"The column {quote(column)} is a guess"
         caveats.append(f"{guess}: set column to {choice} for other texts.")
-    encoding = text.encoding if text else ""
-    return Reading(column, encoding, how, 0, others, tuple(caveats)), extras
+    encoding, language = text.encoding if text else "", experiment.language
+    languages.check(language)
+    if language and how != "sentences" and not names:
+        reason = f"language is {quote(language)}, and the texts are not cut into sentences."
+        raise SettingError(reason, "Leave language out, or set segmentation to sentences.")
+    language = language or languages.of_texts(columns[column].sample)
+    if how == "sentences":
+        caveats += caveats_on(language, experiment)
+    return Reading(column, encoding, how, 0, others, tuple(caveats), "", language), extras
+
+
+def caveats_on(language: str, experiment: Experiment) -> list[str]:
+    """A caveat where the rules by which sentences are cut are a guess, and not the English ones."""
+    if experiment.language or language == languages.ENGLISH:
+        return []
+    if language == languages.SEVERAL:
+        return ["The texts are of several languages: each is cut by the rules of the likeliest."]
+    return [f"Sentences are cut by the rules of the language {language}, a guess: set another."]
 
 
 def _counted(reading: Reading, doubts: Mapping[str, int]) -> Reading:
@@ -336,22 +367,21 @@ def _counted(reading: Reading, doubts: Mapping[str, int]) -> Reading:
     return replace(reading, n_texts=doubts["texts"], caveats=caveats)
 
 
-def cut(
-    batch: pa.Table, column: str, extras: Sequence[str], segmentation: str, doubts: Counter[str]
-) -> pa.Table:
-    """The sentences in a column of some rows, and extra columns, null where they are missing.
+def cut(batch: pa.Table, reading: Reading, extras: Sequence[str], doubts: Counter[str]) -> pa.Table:
+    """The sentences of some rows, and extra columns, null where they are missing.
 
-    doubts: gets the number of texts, and of what is left out.
+    reading: its column, segmentation and language count. doubts: gets the number of texts, and of
+    what is left out.
     """
     missing = pa.nulls(batch.num_rows, pa.large_string())
-    names = [column, *extras]
+    names = [reading.column, *extras]
     columns = [batch[name] if name in batch.column_names else missing for name in names]
     is_filled = pc.invert(tables.is_blank(columns[0]))
     texts, *others = (values.filter(is_filled) for values in columns)
     doubts["blank"] += batch.num_rows - len(texts)
     doubts["texts"] += len(texts)
-    if segmentation == "sentences":
-        cuts = [sentences.cut(text) for text in texts.to_pylist()]
+    if reading.segmentation == "sentences":
+        cuts = [sentences.cut(text, reading.language) for text in texts.to_pylist()]
         lettered = [[one for one in some if any(map(str.isalpha, one))] for some in cuts]
         doubts["letterless"] += sum(map(len, cuts)) - sum(map(len, lettered))
         cuts = pa.array(lettered, pa.large_list(pa.large_string()))

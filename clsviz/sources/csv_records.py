@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from clsviz.errors import CorpusError
+from clsviz.sources.sentences import n_words
 
 DELIMITERS: Final = (", ", "; ", ",", ";", "\t", "|")
 """The likelier of two that separate as evenly stands first: blanks are not part of a text."""
@@ -26,6 +27,23 @@ FEWEST_SWALLOWED: Final = 3
 
 LONGEST_RECORD: Final = 16 * 2**20
 csv.field_size_limit(LONGEST_RECORD)
+
+NUMBER: Final = re.compile(r"[+-]?\d[\d\s.,:/%+-]*")
+"""A number, a date or a time."""
+
+KNOWN_NAMES: Final = (
+    *("text", "sentence", "content", "premise", "document", "review", "comment", "body"),
+    *("sentence1", "question", "article", "abstract", "message", "tweet", "description", "title"),
+)
+"""Names that the main column of texts tends to have, likeliest first."""
+
+NAMES: Final = frozenset(
+    [
+        *(*KNOWN_NAMES, "id", "_id", "ids", "query", "query_id", "corpus_id", "label", "score"),
+        *("answer", "author", "category", "date", "headline", "index", "language", "name", "url"),
+    ]
+)
+"""Names of columns that are no values of their own."""
 
 ESCAPES: Final = (None, "\\")
 """Before a quotation mark within quotation marks; without one it is doubled."""
@@ -110,11 +128,15 @@ class Records:
 
 
 class Layout(NamedTuple):
-    """The layout of a CSV file; n_above: records above its header."""
+    """The layout of a CSV file; n_above: records above its texts, with the header, if any.
+
+    Without a header, columns are called 1, 2 and so on.
+    """
 
     delimiter: str
     header: tuple[str, ...]
     n_above: int
+    has_header: bool
 
 
 def find_layout(lines: Sequence[str], delimiter: str = "") -> Layout:
@@ -132,6 +154,8 @@ def find_layout(lines: Sequence[str], delimiter: str = "") -> Layout:
     if len(rows[header]) != width or not all(any(map(str.isalpha, name)) for name in rows[header]):
         header = 0
     check_width(len(rows[header]))
+    if not is_header(rows[header], rows[header + 1 :]):
+        return Layout(delimiter, tuple(map(str, range(1, width + 1))), n_above + header, False)
     names: list[str] = []
     for number, cell in enumerate(rows[header], 1):
         name = stem = " ".join(cell.split()) or f"column {number}"
@@ -139,7 +163,38 @@ def find_layout(lines: Sequence[str], delimiter: str = "") -> Layout:
         while name in names:
             name = next(copies)
         names.append(name)
-    return Layout(delimiter, tuple(names), n_above + header)
+    return Layout(delimiter, tuple(names), n_above + header + 1, True)
+
+
+def is_header(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """True if a row names the columns below it, and does not look like one of them.
+
+    It does with a number above numbers, a value that comes again below it, also with other digits,
+    or a sentence that is no shorter than a tenth of the texts below it.
+    """
+    as_pandas = [*map(str, range(len(first)))], ["", *map(str, range(len(first) - 1))]
+    if not below or {simple(cell) for cell in first} & NAMES or [*first] in as_pandas:
+        return True
+    is_like_those_below = False
+    for number, cell in enumerate(map(str.strip, first)):
+        column = [row[number].strip() for row in below if len(row) > number and row[number].strip()]
+        if not column or not cell:
+            continue
+        is_of_numbers = sum(map(bool, map(NUMBER.fullmatch, column))) > 0.9 * len(column)
+        if is_of_numbers and not NUMBER.fullmatch(cell):
+            return True
+        forms = [re.sub(r"\d+", "0", other) for other in (cell, *column)]
+        is_of_form = forms[1:].count(forms[0]) > 0.9 * len(column) and any(map(str.isdigit, cell))
+        least, n = sorted(map(len, column))[len(column) // 10], n_words(cell)
+        is_sentence = n > 4 or (n > 2 and cell[-1] in ".!?…。！？")
+        is_like = cell in column or is_of_form or (is_sentence and len(cell) >= least)
+        is_like_those_below |= is_of_numbers or is_like
+    return not is_like_those_below
+
+
+def simple(name: str) -> str:
+    """The name of a column in small letters, with underscores for spaces and hyphens."""
+    return re.sub(r"[\s-]+", "_", name.strip().casefold())
 
 
 def check_width(n_columns: int) -> None:

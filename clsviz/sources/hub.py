@@ -14,22 +14,14 @@ from clsviz.progress import Cancelled
 
 Kind = Literal["model", "dataset"]
 
-PATIENCE: Final = 8.0
-"""Seconds without a byte after which the Hub counts as stalled."""
-
-MOST_PAGES: Final = 200
-"""Of the list of a repository's files; each has a thousand."""
-
+PATIENCE: Final = 8.0  # seconds without a byte after which the Hub counts as stalled
+MOST_PAGES: Final = 200  # of the list of a repository's files; each has a thousand
 UNREADABLE: Final[dict[Kind, type[ClsvizError]]] = {"model": ModelError, "dataset": CorpusError}
-
 LOG_IN: Final = "log in where clsviz runs: hf auth login."
-
-REMEDIES: Final = {
-    401: f"If it is yours to read, {LOG_IN}",
-    403: f"If it is yours to read, {LOG_IN}",
+REMEDIES: Final = {  # by the status of an answer
+    **dict.fromkeys((401, 403), f"If it is yours to read, {LOG_IN}"),
     429: "It counts too many requests of this machine: wait a few minutes, then try again.",
 }
-"""What to do about an HTTP status."""
 
 FILE_NAMES: Final = ("ETag", "X-Linked-ETag", "X-Repo-Commit")
 UNSAFE: Final = re.compile(r"(?<!^W)[/\\]|\.\.")

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,8 +23,8 @@ import pyarrow.parquet as pq
 from clsviz.errors import CorpusError, SettingError
 from clsviz.progress import Progress, silent
 from clsviz.settings import Experiment
-from clsviz.sources import copies, hub, row_groups, sentences, tables
-from clsviz.sources.corpora import Corpus, Reading, caveats_of, choose, cut
+from clsviz.sources import copies, hub, languages, row_groups, sentences, tables
+from clsviz.sources.corpora import Corpus, Reading, caveats_of, caveats_on, choose, cut
 from clsviz.sources.row_groups import Files, Limits
 
 
@@ -44,18 +44,12 @@ DATASETS: Final[dict[str, Suggestion]] = {
     "stanfordnlp/snli": Suggestion("SNLI premises", column="premise"),
 }
 
-RECIPE: Final = 1
-"""Raised when the same seed draws other sentences from the same files."""
-
+RECIPE: Final = 1  # raised when the same seed draws other sentences from the same files
 CONVERSION: Final = "refs/convert/parquet"
 CONVERTED: Final = re.compile(r"([^/]+)/([^/]+)/\d{4,}\.parquet")
-
 HEAD_TEXTS: Final = 200
-
 CARD: Final = "README.md"
-LARGEST_CARD: Final = 5_000_000
-"""Bytes of the card, of which the library may read a megabyte in two seconds."""
-
+LARGEST_CARD: Final = 5_000_000  # bytes, of which the library may read a megabyte in two seconds
 SCHEMA: Final = pa.schema({"sentence": pa.large_string(), "row_group": pa.int32()})
 LIMITS: Final = Limits()
 
@@ -79,6 +73,7 @@ class State:
     n_groups: int = 0
     doubts: dict[str, int] = field(default_factory=dict)
     is_complete: bool = False
+    language: str = ""
 
 
 def draw(
@@ -95,7 +90,9 @@ def draw(
     name, revision = hub.split_name(experiment.corpus, "dataset")
     suggestion = DATASETS.get(name, Suggestion(name))
     parts = (experiment.configuration, experiment.split, experiment.column)
-    recipe = (experiment.segmentation, experiment.seed, RECIPE, sentences.RECIPE)
+    languages.check(experiment.language)
+    recipe: list[Any] = [experiment.segmentation, experiment.seed, RECIPE, sentences.RECIPE]
+    recipe += filter(None, [experiment.language])
     folder = root / "corpora" / f"hub-{copies.digest(name, revision, *parts, *recipe)[:32]}"
     size = sys.maxsize if experiment.sample_size == "all" else experiment.sample_size
     table, state = stored_rounds(folder)
@@ -116,13 +113,16 @@ def draw(
     part = (state.configuration, state.split, state.column, state.segmentation)
     fingerprint = copies.digest(state.repository, state.commit, *part, *recipe[1:])[:32]
     caveats = caveats_of(state.doubts)
+    if state.segmentation == "sentences":
+        caveats += caveats_on(state.language, experiment)
     if state.split.startswith("partial-"):
         caveats.append("The Hub has converted only the first part of this split to Parquet.")
     if experiment.sample_size != "all" and len(table) < size:
         caveats.append(f"The split holds only {len(table):,} sentences: all are in the sample.")
     others = tuple(column for column in state.columns if column != state.column)
     n_texts, how = state.doubts["texts"], state.segmentation
-    reading = Reading(state.column, "", how, n_texts, others, tuple(caveats), state.commit)
+    read = n_texts, others, tuple(caveats), state.commit, state.language
+    reading = Reading(state.column, "", how, *read)
     table = table.slice(0, size)
     return Corpus(experiment.corpus, suggestion.label, fingerprint, table, reading)
 
@@ -196,14 +196,17 @@ def cut_round(
     table = pa.table([pa.chunked_array(chunks, pa.large_string()), numbers], SCHEMA)
     how = state.segmentation
     texts = table["sentence"].filter(pc.invert(tables.is_blank(table["sentence"])))
-    if how == "auto" and len(texts):  # 200 texts from all over the round
+    language = state.language
+    if (how == "auto" or not language) and len(texts):  # 200 texts from all over the round
         head = texts.to_pylist()[:: max(1, len(texts) // HEAD_TEXTS)]
+        language = language or languages.of_texts(head)
         is_long = sum(map(len, head)) > sentences.LONG_TEXT * len(head)
-        how = "sentences" if is_long else "lines"
-    cuts = cut(table, "sentence", ["row_group"], how, doubts)
+        how = how if how != "auto" else "sentences" if is_long else "lines"
+    cuts = cut(table, Reading("sentence", "", how, language=language), ["row_group"], doubts)
     order = np.random.RandomState([seed, state.n_rounds]).permutation(len(cuts))
     n_groups = state.n_groups + len(groups)
-    state = replace(state, segmentation=how, n_groups=n_groups, doubts=dict(doubts))
+    counts: dict[str, Any] = {"n_groups": n_groups, "doubts": dict(doubts)}
+    state = replace(state, segmentation=how, language=language, **counts)
     return cuts.take(order).cast(SCHEMA).combine_chunks(), state
 
 
@@ -235,7 +238,8 @@ def find_split(
     configuration, paths = splits
     split = choose(name, "split", split, list(paths), ["train", "partial-train", *paths])
     how = experiment.segmentation
-    start = State(repository.name, repository.commit, configuration, split, segmentation=how)
+    part = repository.name, repository.commit, configuration, split
+    start = State(*part, segmentation=how, language=experiment.language)
     return repository, state or start, paths[split]
 
 

@@ -14,9 +14,24 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
+from clsviz import limits
 from clsviz.errors import HubError, ModelError, quote
 from clsviz.progress import Progress, silent
 from clsviz.sources import hub
+from clsviz.sources.pipeline import (
+    CONFIG,
+    DAMAGE,
+    LIMITS,
+    MODULES,
+    NONE,
+    WEIGHTS,
+    Pipeline,
+    files_of,
+    first_step,
+    nested_path,
+    pipeline_folder,
+)
+from clsviz.sources.pipeline import read as read_pipeline
 
 UNTRAINED: Final = "untrained:"
 """Before a model's name: its architecture with random weights."""
@@ -37,6 +52,12 @@ MODELS: Final[dict[str, str]] = {
 
 ANOTHER: Final = "Choose an encoder, such as google-bert/bert-base-uncased."
 
+OTHER_PAGES: Final = (
+    "Ask where length lives, if it bends a search, how long a chunk may be, or compare models: by "
+    "pooling pipeline. Else choose an encoder, such as google-bert/bert-base-uncased."
+)
+"""What to do about a model without [CLS]."""
+
 UNTRAINED_RECIPE: Final = 1
 """Raised when random weights are made in another way."""
 
@@ -47,22 +68,20 @@ TOKENIZER: Final = "tokenizer.json"
 VOCABULARIES: Final = ("vocab.txt", "vocab.json", "merges.txt", "bpe.codes", "*.model")
 """Read where there is no tokenizer.json; other programs download them beside it."""
 
-CONFIG: Final = "config.json"
+ADAPTER: Final = "adapter_config.json"
 OF_TOKENIZER: Final = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
-PIPELINE: Final = "modules.json"
-"""Names the steps of sentence-transformers around a model, and the folder of each."""
-
-PROMPTS: Final = "config_sentence_transformers.json"
-LIMITS: Final = "sentence_*_config.json"
-WEIGHTS: Final = "model.safetensors"
 INDEX: Final = "model.safetensors.index.json"
 SHARDS: Final = "model-*.safetensors"
 UNSAFE: Final = ("*.bin", "*.pt", "*.pth", "*.h5", "*.ckpt", "*.msgpack")
 
-DAMAGE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""Raised where a file of settings is not what it should be."""
+UNREAD: Final = 0.03
+"""Share of unknown tokens, or of texts that have no others, from which on a caveat says it."""
+
+MOST_TEXTS, MOST_CHARACTERS = 500, 1000
+"""Of texts that show if a tokenizer knows them."""
 
 DECODER: Final = re.compile(r".*For(CausalLM|ConditionalGeneration)|GPT2LMHeadModel")
+T5: Final = re.compile(r".*T5EncoderModel")
 
 
 @dataclass(frozen=True)
@@ -72,7 +91,8 @@ class Weights:
     name: as in the experiment. label: for sentences. folder: of the configuration, the tokenizer
     and the weights. fingerprint: of all three, or of the first two, seed and recipe where the
     weights are random; 16 hexadecimal digits. seed: of random weights, else 0. revision: commit of
-    the Hub, or "".
+    the Hub, or "". pipeline: from a text to the vector that it emits. no_cls: why it has no [CLS],
+    or "".
     """
 
     name: str
@@ -82,6 +102,14 @@ class Weights:
     is_untrained: bool = False
     seed: int = 0
     revision: str = ""
+    pipeline: Pipeline = NONE
+    no_cls: str = ""
+
+    def key(self, pooling: str) -> str:
+        """The fingerprint of all that a vector of texts depends on, but prompts."""
+        return f"{self.fingerprint}-{self.pipeline.fingerprint}" * (pooling == "pipeline") or (
+            self.fingerprint
+        )
 
 
 def find(
@@ -112,31 +140,41 @@ def find(
         folder = fetch(repository, version, not is_untrained, progress, patience)
         revision = re.findall("[0-9a-f]{40}", str(folder))[-1]
     settings, weights = read_files(folder, base, not is_untrained and base != "minilm")
+    no_cls = why_no_cls(folder, base)
+    about: dict[str, Any] = {"revision": revision, "pipeline": read_pipeline(folder)}
+    about["no_cls"] = no_cls
     if is_untrained:
+        if no_cls:
+            raise ModelError(f"{label} {no_cls}: random weights are not tried.", ANOTHER)
         recipe = [fingerprint(settings), seed, UNTRAINED_RECIPE]
         digest = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
-        return Weights(name, f"untrained {label}", folder, digest, True, seed, revision)
+        return Weights(name, f"untrained {label}", folder, digest, True, seed, **about)
     digest = BUILT_IN if base == "minilm" else fingerprint(settings + weights)
-    return Weights(name, label, folder, digest, revision=revision)
+    return Weights(name, label, folder, digest, **about)
 
 
 def is_folder(name: str) -> bool:
-    """True if the name of a model means a folder; others are of the Hub, whatever the disk has."""
+    """True if the name of a model means a folder: by its form, or as there is one.
+
+    A public server does not look: visitors must not learn what is there.
+    """
     base = name.removeprefix(UNTRAINED).strip()
-    return base.startswith((".", "~")) or os.path.isabs(base)
+    is_path = base.startswith((".", "~")) or os.path.isabs(base)
+    return is_path or (base not in MODELS and not limits.is_public() and os.path.isdir(base))
 
 
 def fetch(name: str, revision: str, has_weights: bool, progress: Progress, patience: float) -> Path:
     """The folder of a model in the Hub's cache, to which missing files are downloaded."""
     from huggingface_hub import try_to_load_from_cache
 
-    pipeline = try_to_load_from_cache(name, PIPELINE, revision=revision or None)
+    pipeline = try_to_load_from_cache(name, MODULES, revision=revision or None)
     config = try_to_load_from_cache(name, CONFIG, revision=revision or None)
     folder = None
     with contextlib.suppress(ModelError, StopIteration):
         root = next(Path(path).parent for path in (pipeline, config) if isinstance(path, str))
         read_files(root / nested_path(root), name, has_weights)
         folder = root / nested_path(root)
+        read_pipeline(folder)
         if pipeline is not None:  # another program may not have looked for one
             return folder
     try:
@@ -188,33 +226,17 @@ def download(
         return Path(loaded[0]).parent
 
     with hub.asking(name, "model", revision, patience, check) as renew:
-        below = ""
+        below, is_static = "", False
         with contextlib.suppress(RemoteEntryNotFoundError):  # the cache notes that there is none
-            steps = [path for path in sizes if path == PROMPTS or path.endswith(f"/{CONFIG}")]
-            below = nested_path(load(PIPELINE, *steps))
+            root = load(MODULES)
+            for path in filter(sizes.__contains__, files_of(root)):
+                load(path)
+            below, is_static = nested_path(root), first_step(root) == "StaticEmbedding"
         paths = {Path(path).name: path for path in sizes if Path(path).parent == Path(below)}
-        settings, weights = choose_files(paths, name, has_weights)
+        settings, weights = choose_files(paths, name, has_weights, is_static)
         folder = load(*[paths[file] for file in settings])
-        check_encoder(folder, name)  # before its weights are downloaded
+        why_no_cls(folder, name)  # before its weights are downloaded
         return load(*[paths[file] for file in weights]) if weights else folder
-
-
-def nested_path(folder: Path) -> str:
-    """The subfolder that modules.json names for the transformer, or ""."""
-    try:
-        modules = json.loads((folder / PIPELINE).read_bytes())
-        path = next(m["path"] for m in modules if str(m["type"]).endswith(".Transformer"))
-    except (*DAMAGE, StopIteration):
-        return ""
-    return path if re.fullmatch(r"\w[\w.-]*", str(path)) else ""
-
-
-def pipeline_folder(folder: Path) -> Path | None:
-    """The folder of the pipeline whose transformer lies in a folder: itself, its parent or None."""
-    for root in (folder, folder.parent):
-        if (root / PIPELINE).is_file() and root / nested_path(root) == folder:
-            return root
-    return None
 
 
 def matching(paths: Iterable[str], patterns: Sequence[str]) -> list[str]:
@@ -223,10 +245,17 @@ def matching(paths: Iterable[str], patterns: Sequence[str]) -> list[str]:
 
 
 def choose_files(
-    names: Iterable[str], model: str, has_weights: bool
+    names: Iterable[str], model: str, has_weights: bool, is_static: bool
 ) -> tuple[list[str], list[str]]:
-    """The files of settings and weights among those of a folder; raises ModelError."""
-    if CONFIG not in names:
+    """The files of settings and weights among those of a folder; raises ModelError.
+
+    is_static: it is a table of word vectors, which needs no configuration.
+    """
+    if ADAPTER in names:
+        reason = f"{quote(model)} has an adapter (LoRA), which is not read."
+        remedy = "Merge it into its model (merge_and_unload of peft), and save that."
+        raise ModelError(reason, remedy)
+    if CONFIG not in names and not is_static:
         reason = f"{quote(model)} holds no model: it lacks {CONFIG}."
         raise ModelError(reason, "Choose another one.")
     vocabularies = matching(names, (TOKENIZER, *VOCABULARIES))
@@ -255,9 +284,10 @@ def read_files(folder: Path, model: str, has_weights: bool) -> tuple[list[Path],
     Raises ModelError where one is missing or damaged, or the model is no encoder.
     """
     names = [path.name for path in folder.glob("*") if path.is_file()]
-    settings, weights = choose_files(names, model, has_weights)
-    check_encoder(folder, model)
-    spare = [] if pipeline_folder(folder) else [LIMITS]
+    root = pipeline_folder(folder)
+    is_static = bool(root) and first_step(root) == "StaticEmbedding"
+    settings, weights = choose_files(names, model, has_weights, is_static)
+    spare = [] if root else [LIMITS]
     spare += VOCABULARIES if TOKENIZER in names else ()
     paths = [folder / name for name in sorted(settings) if not matching([name], spare)]
     if not weights:
@@ -277,24 +307,71 @@ def read_files(folder: Path, model: str, has_weights: bool) -> tuple[list[Path],
     return paths, [folder / name for name in weights]
 
 
-def check_encoder(folder: Path, model: str) -> None:
-    """Raises ModelError where a configuration is damaged, or is not that of an encoder."""
+def why_no_cls(folder: Path, model: str) -> str:
+    """Why a model has no [CLS], such as “is a decoder”, or "" for an encoder.
+
+    Raises ModelError where its configuration is damaged, it needs code of its own, or has neither
+    [CLS] nor a pipeline.
+    """
+    root = pipeline_folder(folder)
+    if root and first_step(root) == "StaticEmbedding":
+        return "is a table of word vectors, without [CLS]"
     try:
         config = json.loads((folder / CONFIG).read_bytes())
         kinds = config.get("architectures")
     except DAMAGE as error:
         raise damaged(model, CONFIG) from error
-    if config.get("is_encoder_decoder"):
-        raise ModelError(f"{quote(model)} is an encoder-decoder.", ANOTHER)
-    names = map(str, kinds if isinstance(kinds, list) else [])
-    if config.get("is_decoder") or any(map(DECODER.match, names)):
-        raise ModelError(f"{quote(model)} is a decoder.", ANOTHER)
+    if "auto_map" in config:
+        reason = f"{quote(model)} needs code that comes with it, which is never run."
+        raise ModelError(reason, "Choose another model.")
+    names = list(map(str, kinds if isinstance(kinds, list) else []))
+    is_decoder = config.get("is_decoder") or any(map(DECODER.match, names))
+    is_decoder = is_decoder or read_pipeline(folder).pooling == "lasttoken"
+    is_half = config.get("is_encoder_decoder") or any(map(T5.match, names))
+    why = "is an encoder-decoder" if is_half else "is a decoder"
+    if not (is_half or is_decoder):
+        return ""
+    if not root:
+        raise ModelError(f"{quote(model)} {why}, and has no pipeline of its own.", ANOTHER)
+    return f"{why}, without [CLS]"
 
 
 def damaged(model: str, file: str) -> ModelError:
     """The error for a file that is missing or cannot be read."""
     reason = f"{quote(model)} has no readable {file}."
     return ModelError(reason, "Delete its files, and download them again.")
+
+
+def unknown_tokens(weights: Weights, texts: Sequence[str]) -> list[str]:
+    """A sentence on tokens of some texts that a tokenizer does not know, if they are many.
+
+    Tokenizers of bytes know all.
+    """
+    path = weights.folder / TOKENIZER
+    beginnings = tuple(text[:MOST_CHARACTERS] for text in texts[:MOST_TEXTS])
+    share, of_texts = _unknown_shares(path, beginnings) if path.is_file() else (0.0, 0.0)
+    whole = f", and all of {of_texts:.0%} of the texts" * (of_texts >= UNREAD)
+    sentence = f"{share:.0%} of the tokens{whole} are unknown to {weights.label}"
+    return [f"{sentence}: its vectors hide these words."] * (max(share, of_texts) >= UNREAD)
+
+
+@functools.lru_cache(20)
+def _unknown_shares(path: Path, texts: tuple[str, ...]) -> tuple[float, float]:
+    """Shares of unknown tokens, and of texts that have no others."""
+    import tokenizers
+
+    tokenizer = tokenizers.Tokenizer.from_file(str(path))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    model = json.loads(path.read_bytes())["model"]
+    unknown = model.get("unk_token")
+    number = tokenizer.token_to_id(unknown) if unknown else model.get("unk_id")
+    rows = [row.ids for row in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+    counts = [(row.count(number), len(row)) for row in rows if row]
+    if not counts:
+        return 0.0, 0.0
+    n_unknown, n_tokens = map(sum, zip(*counts, strict=True))
+    return n_unknown / n_tokens, sum(n == length for n, length in counts) / len(counts)
 
 
 def fingerprint(paths: Iterable[Path]) -> str:
@@ -315,11 +392,17 @@ def _digest(path: Path, _size: int, _modified: int) -> str:
 @functools.lru_cache(maxsize=64)
 def count_weights(folder: Path) -> int:
     """The weights that every token passes: all but those of embeddings; 0 where unknown."""
+    sizes = {name: math.prod(shape) for name, shape in shapes(folder).items()}
+    return sum(size for name, size in sizes.items() if "embed" not in name)
+
+
+def shapes(folder: Path) -> dict[str, list[int]]:
+    """The shapes of the weights in the files of a model, by name."""
     from safetensors import safe_open
 
-    total = 0
-    for path in folder.glob("model*.safetensors"):
+    sizes = {}
+    for path in sorted(folder.glob("model*.safetensors")):
         with safe_open(path, "numpy") as file:
-            names = [name for name in file.keys() if "embed" not in name]  # noqa: SIM118
-            total += sum(math.prod(file.get_slice(name).get_shape()) for name in names)
-    return total
+            for name in file.keys():  # noqa: SIM118
+                sizes[name] = file.get_slice(name).get_shape()
+    return sizes

@@ -1,7 +1,6 @@
 """Sentences that are nearly the same, which tell little more together than one of them."""
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -19,15 +18,10 @@ A pair that repeats counts as often as it does. One word in 37 may differ. With 
 a template, which differ in one word, would be near-duplicates of each other.
 """
 
-MOST_COMPARED: Final = 20_000
-"""Sentences that are compared; beyond, only exact copies are recognised."""
-
+MOST_COMPARED: Final = 20_000  # sentences; beyond, only exact copies are recognised
 BLOCK_ROWS: Final = 500
-
 NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
-
-MOST_NUMBERS: Final = 3
-"""Numbers of a sentence whose digits do not matter, as in “page 3 of 12”; with more, they do."""
+MOST_NUMBERS: Final = 3  # whose digits do not matter, as in “page 3 of 12”; of more, they do
 
 
 def near_duplicates(sentences: Sequence[str]) -> NDArray[np.intp]:
@@ -59,10 +53,9 @@ def _words(sentence: str) -> Words:
 
     A sentence without words is one word.
     """
-    text = _fold(sentence)
-    if not text.isascii():
-        letters = unicodedata.normalize("NFKD", text)
-        text = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    from sklearn.feature_extraction.text import strip_accents_unicode
+
+    text = strip_accents_unicode(_fold(sentence))
     words, n_numbers = NUMBER.subn("0", text)
     counts_numbers = n_numbers > MOST_NUMBERS or not re.search(r"[^\W0]", words)
     return tuple(re.findall(r"\w+", text if counts_numbers else words)) or (text,)

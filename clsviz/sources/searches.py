@@ -1,11 +1,9 @@
 """Searches whose right texts are known: by titles, halves of texts, sentences, or people."""
 
 import random
-import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -18,15 +16,14 @@ from clsviz import limits
 from clsviz.errors import CorpusError, SettingError, Undefined, quote
 from clsviz.progress import Progress, silent
 from clsviz.settings import Experiment
-from clsviz.sources import copies, corpora, sentences, tables
+from clsviz.sources import copies, corpora, judgements, sentences
 from clsviz.sources.corpora import Corpus
+from clsviz.sources.judgements import AS_NUMBERS, IDS, Judgements
 from clsviz.sources.sampling import Sample
 
 Task = Literal["titles", "halves", "cloze", "judged"]
 
 TASKS: Final = ("", "titles", "halves", "cloze")
-
-JUDGED: Final = ("query", "ids", "text")
 
 FEWEST: Final = 30
 """Of fewer searches, no fifth has enough to tell anything."""
@@ -40,17 +37,13 @@ WINDOWS: Final = (2, 3, 5, 9)
 TITLES: Final = ("title", "headline", "heading", "subject", "summary", "name", "question")
 """Names that a column of titles tends to have, likeliest first."""
 
-ID: Final = "id"
-
-NUMBER: Final = re.compile(r"[+-]?\d+(\.0*)?|\d(\.\d+)?e\+\d\d")
-"""A number that may be whole, as tables write it."""
-
 
 @dataclass(frozen=True, eq=False)
 class Searches:
     """Different queries, the texts that they search, and the places of those that are right.
 
-    texts, queries: tables of `sentence`. right: for each query, places of texts, intp, in order.
+    texts, queries: tables of `sentence`. relevant: for each query, places of texts, intp, in order.
+    grades: of these, float64; () where all are 1.
     rows: of the texts among all that there were, of which the seed may have drawn some.
     n_unknown_ids: different ids, or texts, that are called right and are not in the corpus.
     n_without_text: queries without a right text, which are left out. caveats: sentences.
@@ -66,6 +59,7 @@ class Searches:
     n_without_text: int = 0
     caveats: tuple[str, ...] = ()
     titles: str = ""
+    grades: tuple[NDArray[np.float64], ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -87,15 +81,14 @@ def find(
     *,
     task: str = "",
     titles: str = "",
-    judged: Path | None = None,
+    judged: Judgements | None = None,
     texts: Any = None,
     progress: Progress = silent,
 ) -> Searches:
-    """The searches that a corpus gives, or that a file names right texts of the corpus for.
+    """The searches that a corpus gives, or that people judged texts of the corpus for.
 
     task: titles, halves or cloze; "" for what suits the corpus. titles: the column that searches.
-    judged: a table of `query` and `ids`, separated by spaces, or of `query` and `text`.
-    texts: in memory, in the place of the corpus.
+    judged: by people. texts: in memory, in the place of the corpus.
     Raises CorpusError and SettingError where a file or a setting cannot be used, and Undefined
     where there are under 30 searches.
     """
@@ -103,7 +96,7 @@ def find(
     has_titles = bool(titles) or task == "titles"
     one_column = "Titles cannot search: of a dataset of the Hub, one column alone is read."
     mistakes = [
-        (judged and (task or titles), "The searches are in a file.", "Leave task and titles out."),
+        (judged and (task or titles), "The searches are given.", "Leave task and titles out."),
         (task not in TASKS, f"task is {quote(task)}.", "Choose titles, halves or cloze."),
         (titles and task in TASKS[2:], f"task {task} takes no titles.", "Leave one out."),
         (has_titles and is_on_hub, one_column, "Download it as a file, or choose task halves."),
@@ -111,28 +104,30 @@ def find(
     for is_made, reason, remedy in mistakes:
         if is_made:
             raise SettingError(reason, remedy)
-    names = (ID,) if judged else (titles,) if titles else TITLES
+    names = IDS if judged else (titles,) if titles else TITLES
     corpus = whole_texts(experiment, root, names, texts, progress)
     if judged:
-        return _judged(corpus, judged, experiment, progress)
+        return _judged(corpus, judged, experiment)
     columns = {name.strip().casefold(): name for name in corpus.table.column_names[::-1]}
     titles = titles or next((columns[name] for name in TITLES if name in columns), "")
     contents = corpus.table["sentence"].to_pylist()
     counts: dict[str, int] = {}
     kind: Task = "halves"
+    language = corpus.reading.language
     is_cloze = task == "cloze" or (not task and corpus.reading.segmentation == "paragraphs")
     if has_titles or (titles and not task):
         kind, pairs = "titles", _titled(corpus, titles, contents)
         n_empty = len(contents) - len(pairs)
         counts = {f"Rows without a title, which are left out: {n_empty:,}.": n_empty}
     else:
-        pairs = [] if is_cloze else _halves(contents)
+        pairs = [] if is_cloze else _halves(contents, language)
         if is_cloze or (not task and not corpus.reading.column and len(pairs) < FEWEST):
-            kind, pairs = "cloze", _windows(contents, experiment.seed)
+            kind, pairs = "cloze", _windows(contents, language, experiment.seed)
+        counts = dict.fromkeys(corpora.caveats_on(language, experiment), 1)
     texts = pa.array([text for _, text in pairs], pa.large_string())
     corpus, rows = replace(corpus, table=pa.table({"sentence": texts})), range(len(pairs))
-    queries, relevant = [query for query, _ in pairs], [[row] for row in rows]
-    made = of_keys(corpus, rows, queries, relevant, experiment, task=kind, counts=counts)
+    queries, named = [query for query, _ in pairs], [{row: 1.0} for row in rows]
+    made = of_keys(corpus, rows, queries, named, experiment, task=kind, counts=counts)
     return replace(made, titles=titles if kind == "titles" else "")
 
 
@@ -170,11 +165,11 @@ def _titled(corpus: Corpus, column: str, texts: Sequence[str]) -> list[tuple[str
     return pairs
 
 
-def _halves(texts: Iterable[str]) -> list[tuple[str, str]]:
+def _halves(texts: Iterable[str], language: str) -> list[tuple[str, str]]:
     """First and second halves of the texts that have two sentences, cut nearest to the middle."""
     pairs = []
     for text in texts:
-        pieces = sentences.cut(text)
+        pieces = sentences.cut(text, language)
         if len(pieces) > 1:
             ends = list(accumulate(len(piece) + 1 for piece in pieces))
             middle = min(range(1, len(pieces)), key=lambda n: abs(ends[n - 1] - ends[-1] / 2))
@@ -182,9 +177,9 @@ def _halves(texts: Iterable[str]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _windows(texts: Iterable[str], seed: int) -> list[tuple[str, str]]:
+def _windows(texts: Iterable[str], language: str, seed: int) -> list[tuple[str, str]]:
     """Inverse cloze: sentences, and the neighbours they are taken from, in windows of any size."""
-    pieces = [piece for text in texts for piece in sentences.cut(text)]
+    pieces = [piece for text in texts for piece in sentences.cut(text, language)]
     lettered = [piece for piece in pieces if any(map(str.isalpha, piece))]
     draw = random.Random(seed)  # noqa: S311 (nothing is secret)
     pairs, start = [], 0
@@ -196,37 +191,28 @@ def _windows(texts: Iterable[str], seed: int) -> list[tuple[str, str]]:
     return pairs
 
 
-def _judged(corpus: Corpus, path: Path, experiment: Experiment, progress: Progress) -> Searches:
-    """Searches of a file that names right texts by id, which several may have, or as they are."""
-    file = tables.open_table(path, path.name, "", progress)
-    rows = [row for batch in file.batches(Counter(), progress) for row in batch.to_pylist()]
-    queries, cells, texts = ([row.get(name) or "" for row in rows] for name in JUDGED)
-    name, remedy = quote(path.name), "Write the ids of a query as one text, separated by spaces."
-    for row, cell in enumerate(cells, 1):
-        if cell[:1] == "[" and cell[-1:] == "]":
-            raise CorpusError(f"ids in row {row:,} of {name} are lists.", remedy)
-    if not any(queries) or not any(cells + texts):
-        raise CorpusError(f"{name} lacks a column query, or one named ids or text.", remedy)
-    if not any(cells):
+def _judged(corpus: Corpus, judged: Judgements, experiment: Experiment) -> Searches:
+    """Searches that people judged, who name texts by id, which several may have, or as they are."""
+    if judged.is_by_text:
         keys = list(map(fold, corpus.table["sentence"].to_pylist()))
-        named = [[fold(text)] for text in texts]
-    elif ID in corpus.table.column_names:
-        keys = list(map(id_of, corpus.table[ID].to_pylist()))
-        ids = {*keys}  # one may have spaces in it
-        named = [[id_of(c)] if id_of(c) in ids else list(map(id_of, c.split())) for c in cells]
-    else:
-        reason = f"{quote(corpus.label)} has no column {quote(ID)}, which {name} names."
+        named = [{fold(text): grade for text, grade in some} for some in judged.cells]
+        return of_keys(corpus, keys, judged.queries, named, experiment, judged)
+    if (column := judgements.find_column(corpus.table.column_names, IDS)) is None:
+        reason = f"{quote(corpus.label)} has no column {quote(IDS[0])}, which "
+        reason += f"{quote(judged.name)} names."
         raise CorpusError(reason, "Add one, or name the right texts themselves in a column text.")
-    return of_keys(corpus, keys, queries, named, experiment, path.name)
+    keys, named, is_numbers = judgements.match(corpus.table[column].to_pylist(), judged.cells)
+    counts = {AS_NUMBERS: is_numbers}
+    return of_keys(corpus, keys, judged.queries, named, experiment, judged, counts=counts)
 
 
 def of_keys(
     corpus: Corpus,
     keys: Sequence[Hashable],
     queries: Sequence[str],
-    named: Sequence[Sequence[Hashable]],
+    named: Sequence[Mapping[Any, float]],
     experiment: Experiment,
-    source: str = "",
+    judged: Judgements | None = None,
     *,
     task: Task = "judged",
     counts: Mapping[str, int] | None = None,
@@ -234,8 +220,9 @@ def of_keys(
     """Searches by queries for the texts whose keys are named, all that have them.
 
     Equal queries are one, and copies of a right text are right. keys: one for each text. named:
-    those of each query. source: of the queries, by name. counts: caveats, each with the number of
-    what it is about. Raises CorpusError where no text is right, Undefined where there are under 30.
+    those of each query, with grades. judged: where they are from. counts: caveats, each with the
+    number of what it is about. Raises CorpusError where no text is right, Undefined where there are
+    under 30.
     """
     texts = corpus.table["sentence"].to_pylist()
     places: dict[Hashable, list[int]] = defaultdict(list)
@@ -243,14 +230,16 @@ def of_keys(
     for place, (key, text) in enumerate(zip(keys, texts, strict=True)):
         places[key].append(place)
         equal[text].append(place)
-    merged: dict[str, tuple[str, set[int]]] = {}
+    merged: dict[str, tuple[str, dict[int, float]]] = {}
     places.pop("", None)
     for query, some in zip(queries, named, strict=True):
-        relevant = merged.setdefault(fold(query), (query, set()))[1]
-        for place in (place for key in some for place in places.get(key, ())):
-            relevant.update(equal[texts[place]])
-    if task == "judged" and not any(relevant for _, relevant in merged.values()):
-        reason = f"None of the texts that {quote(source)} calls right is in {quote(corpus.label)}."
+        relevant = merged.setdefault(fold(query), (query, {}))[1]
+        for key, grade in some.items():
+            for place in (copy for one in places.get(key, ()) for copy in equal[texts[one]]):
+                relevant[place] = max(grade, relevant.get(place, grade))
+    if judged and not any(relevant for _, relevant in merged.values()):
+        reason = f"None of the texts that {quote(judged.name)} calls right is in "
+        reason += f"{quote(corpus.label)}."
         raise CorpusError(reason, "Compare ids, or texts, of the two files.")
     n_unknown = len({key for some in named for key in some} - {*places, ""})
     n_blank = sum(not fold(query) for query in queries)
@@ -260,10 +249,12 @@ def of_keys(
     rows = _draw(len(texts), _n_texts(experiment), experiment.seed)
     new = {row: place for place, row in enumerate(rows.tolist())}
     numbered = [
-        (q, sorted(new[n] for n in relevant if n in new)) for q, relevant in merged.values()
+        (query, sorted((new[n], grade) for n, grade in relevant.items() if n in new))
+        for query, relevant in merged.values()
     ]
     possible = [(query, relevant) for query, relevant in numbered if relevant]
     chosen = [possible[n] for n in _draw(len(possible), MOST_SEARCHES, experiment.seed)]
+    grades = tuple(np.array([grade for _, grade in relevant]) for _, relevant in chosen)
     n, n_all = len(chosen), len(possible)
     if n < FEWEST:
         reason = f"Only {n} different search{'es' * (n != 1)} can be made of {quote(corpus.label)}"
@@ -272,6 +263,7 @@ def of_keys(
     n_rows, by_seed = len(rows), "drawn by the seed."
     counts = {
         f"Ids or texts that are called right and are not in the corpus: {n_unknown:,}.": n_unknown,
+        **(judged.counts if judged else {}),
         **(counts or {}),
         f"Rows without a query, which are left out: {n_blank:,}.": n_blank,
         f"Queries that equal another, and are one search with it: {n_equal:,}.": n_equal,
@@ -283,23 +275,17 @@ def of_keys(
         task=task,
         texts=corpus_of(corpus, "texts", [texts[row] for row in rows]),
         queries=corpus_of(corpus, "queries", [query for query, _ in chosen]),
-        relevant=tuple(np.array(relevant, np.intp) for _, relevant in chosen),
+        relevant=tuple(np.array([n for n, _ in relevant], np.intp) for _, relevant in chosen),
         rows=rows,
         n_unknown_ids=n_unknown,
         n_without_text=n_without,
         caveats=(*corpus.reading.caveats, *(caveat for caveat, n in counts.items() if n)),
+        grades=grades if any((some != 1).any() for some in grades) else (),
     )
 
 
 def _n_texts(experiment: Experiment) -> int:
     return MOST_TEXTS if experiment.sample_size == "all" else experiment.sample_size
-
-
-def id_of(cell: str | None) -> str:
-    """An id to compare: whole numbers are alike however they are written, and long ones exact."""
-    text = (cell or "").strip()
-    is_whole = NUMBER.fullmatch(text) and Decimal(text) == Decimal(text).to_integral_value()
-    return f"{Decimal(text).to_integral_value():f}" if is_whole else text
 
 
 def fold(text: str) -> str:

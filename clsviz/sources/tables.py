@@ -4,7 +4,7 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,12 +14,28 @@ import pyarrow.parquet as pq
 
 from clsviz.errors import CorpusError, SettingError, quote
 from clsviz.progress import Progress, silent
-from clsviz.sources import sentences, text_files
-from clsviz.sources.csv_records import SAMPLE_LINES, Layout, Records, check_width, find_layout
+from clsviz.sources import json_shapes, sentences, text_files
+from clsviz.sources.csv_records import (
+    KNOWN_NAMES,
+    SAMPLE_LINES,
+    Layout,
+    Records,
+    check_width,
+    find_layout,
+)
+from clsviz.sources.json_shapes import OBJECTS
 from clsviz.sources.text_files import TextFile
 
-SUFFIXES: Final = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
+SUFFIXES: Final = (".txt", ".md", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
 """Endings of the files that are read; .gz may follow all but the last."""
+
+OTHER_KINDS: Final = {
+    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf"), "a document of a word processor"),
+    **dict.fromkeys((".html", ".htm", ".xml", ".epub"), "a page with markup"),
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "a spreadsheet"),
+    ".pdf": "a PDF",
+}
+"""Endings of files that hold texts, and are not read: what they are."""
 
 BATCH_ROWS: Final = 10_000
 BATCH_CHARACTERS: Final = 16 * 2**20
@@ -27,6 +43,8 @@ HEAD_LINES: Final = 20_000
 """Lines that show if a text is wrapped."""
 
 MOST_EXAMPLES: Final = 3
+SAMPLE_TEXTS: Final = 20
+"""Of some thousand rows, which show the language."""
 
 MOST_ROW_GROUPS: Final = 20_000
 """Of a Parquet file: each takes half a millisecond."""
@@ -34,13 +52,9 @@ MOST_ROW_GROUPS: Final = 20_000
 LARGEST_DOCUMENT: Final = 512 * 2**20
 """Characters of a JSON value over many lines, which is in memory as one."""
 
-KNOWN_NAMES: Final = (
-    *("text", "sentence", "content", "premise", "document", "review", "comment", "body"),
-    *("sentence1", "question", "article", "abstract", "message", "tweet", "description", "title"),
+NO_HEADER: Final = (
+    "The first line is a text like those below it: columns are called 1, 2 and so on."
 )
-"""Names that the main column of texts tends to have, likeliest first."""
-
-OBJECTS: Final = 'Write an object a line, as {"text": "…"}.'
 
 SCALARS: Final = (
     *(pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean),
@@ -54,6 +68,8 @@ class Rows:
 
     text: TextFile
     segmentation: str = "lines"
+    note: str = ""
+    """A sentence on what is unusual."""
 
     def batches(self, doubts: Counter[str], progress: Progress = silent) -> Iterator[pa.Table]:
         """The rows, some thousands at a time: texts as large_string, other values as string.
@@ -96,7 +112,7 @@ def strings(values: Sequence[Any]) -> pa.Array:
 
 @dataclass(frozen=True, kw_only=True)
 class Csv(Rows):
-    """Fields between delimiters, below a header."""
+    """Fields between delimiters, mostly below a header."""
 
     layout: Layout
 
@@ -105,7 +121,7 @@ class Csv(Rows):
         header, delimiter = self.layout.header, self.layout.delimiter
         n = len(header)
         records = Records(self.text.lines(progress), delimiter, n, doubts)
-        for row in itertools.islice(records, self.layout.n_above + 1, None):
+        for row in itertools.islice(records, self.layout.n_above, None):
             if len(row) != n:
                 doubts["ragged"] += 1
                 row = [*row[: n - 1], delimiter.join(row[n - 1 :])]
@@ -114,20 +130,32 @@ class Csv(Rows):
 
 @dataclass(frozen=True, kw_only=True)
 class Json(Rows):
-    """Objects or strings, one a line; in a document they are in an array, or are its columns."""
+    """Objects, strings or lists, one a line; a document holds a table of any shape."""
 
     is_document: bool
 
     def rows(self, doubts: Counter[str], progress: Progress) -> Iterator[Mapping[str, Any]]:
-        """The objects, and strings in a column without a name."""
+        """The objects, strings in a column without a name, and lists in columns 1, 2 and so on."""
         lines = self.text.lines(progress)
         kind = "Value" if self.is_document else "Line"
         values = ((n, self._value(line, n)) for n, line in enumerate(lines, 1) if line.strip())
         if self.is_document:
             values = ((n, value) for n, value in enumerate(self._document("".join(lines)), 1))
+        names: list[str] | None = None  # of lists, if the first value is one
         for n, value in values:
             place = f"{kind} {n:,} of {quote(self.text.name)}"
             row = {"": value} if isinstance(value, str) else value
+            if names is None:
+                width = len(value) if isinstance(value, list) else 0
+                names = [str(number) for number in range(1, width + 1)]
+                if width and json_shapes.are_names(value):
+                    names = value
+                    continue
+            if isinstance(value, list) and names:
+                if len(value) != len(names):
+                    reason = f"{place} is a list of {len(value):,}, and the first one of "
+                    raise CorpusError(f"{reason}{len(names):,}.", OBJECTS)
+                row = dict(zip(names, value, strict=True))
             if not isinstance(row, dict):
                 raise CorpusError(f"{place} is neither an object nor a string.", OBJECTS)
             try:
@@ -137,15 +165,11 @@ class Json(Rows):
             yield row
 
     def _document(self, document: str) -> Iterable[Any]:
-        """The values in an array, in an object of columns, or the only one."""
+        """The rows of a document, whatever its shape is."""
         if len(document) > LARGEST_DOCUMENT:
             reason = f"{quote(self.text.name)} is a value of over {LARGEST_DOCUMENT >> 20} MB."
             raise CorpusError(reason, "Write it as JSON lines: an object a line.")
-        content = self._value(document, 1)
-        columns = list(content.values()) if isinstance(content, dict) else []
-        if columns and all(isinstance(column, list) for column in columns):
-            return (dict(zip(content, row, strict=True)) for row in itertools.zip_longest(*columns))
-        return content if isinstance(content, list) else [content]
+        return json_shapes.rows_of(self._value(document, 1), self.text.name)
 
     def _value(self, text: str, line: int) -> Any:
         """The value of a JSON text that begins at a line."""
@@ -176,6 +200,7 @@ class Parquet:
 
     text = None
     segmentation = "lines"
+    note = ""
 
     def batches(self, doubts: Counter[str], progress: Progress = silent) -> Iterator[pa.Table]:
         """The rows; raises CorpusError where the file is damaged, or holds too much."""
@@ -214,14 +239,28 @@ class Parquet:
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             if isinstance(error, OSError) and error.errno:
                 raise text_files.unreadable(self.name, error) from None
-            cause = quote(str(error).partition("\n")[0])
-            reason = f"{quote(self.name)} is not a Parquet file, or a damaged one ({cause})."
-            raise CorpusError(reason, "Write or copy it again.") from None
+            raise damaged_parquet(self.name, error) from None
 
     def _check_length(self, n: int) -> None:
         if n > text_files.LONGEST_LINE:
             reason = f"{quote(self.name)} has texts of {n / 2**20:,.0f} MB."
             raise CorpusError(reason, "Break them up.")
+
+
+def read_parquet(path: Path, without: str) -> pa.Table:
+    """All columns of a Parquet file but one, of any type; raises CorpusError."""
+    try:
+        with pq.ParquetFile(path) as file:
+            return file.read([name for name in file.schema_arrow.names if name != without])
+    except (pa.ArrowException, OSError) as error:
+        raise damaged_parquet(path.name, error) from None
+
+
+def damaged_parquet(name: str, error: Exception) -> CorpusError:
+    """The error for a Parquet file that cannot be read."""
+    cause = quote(str(error).partition("\n")[0])
+    reason = f"{quote(name)} is not a Parquet file, or a damaged one ({cause})."
+    return CorpusError(reason, "Write or copy it again.")
 
 
 def text_leaves(footer: pq.FileMetaData, name: str) -> dict[str, int]:
@@ -277,7 +316,7 @@ def open_table(
             raise SettingError(f"{quote(name)} has no encoding to set.", "Leave encoding out.")
         return Parquet(path, name)
     text = text_files.open_text(path, name, encoding, progress)
-    if suffix == ".txt":
+    if suffix in (".txt", ".md"):
         head = [line.rstrip("\r\n") for line in itertools.islice(text.lines(), HEAD_LINES)]
         is_joined = how == "paragraphs" or (how != "lines" and sentences.is_wrapped(head))
         return Rows(text=text, segmentation="paragraphs" if is_joined else "lines")
@@ -286,15 +325,23 @@ def open_table(
     if not sample:  # it was emptied after its encoding was found
         raise text_files.no_text(name)
     if n_lines > 2:
-        return Csv(text=text, layout=find_layout(sample, "\t" if suffix == ".tsv" else ""))
+        layout = find_layout(sample, "\t" if suffix == ".tsv" else "")
+        return Csv(text=text, layout=layout, note="" if layout.has_header else NO_HEADER)
     first = sample[0].strip()
     is_cut = first[0] == "[" or (first[0] == "{" and first[-1] != "}")
-    return Json(text=text, is_document=is_cut or len(sample) == 1)
+    if len(sample) == 1:
+        is_cut |= suffix == ".json"
+    elif first[0] == sample[1].strip()[0] == "[" and first[-1] == "]":
+        is_cut = False  # a list a line
+    return Json(text=text, is_document=is_cut)
 
 
 def suffix_of(name: str) -> str:
     """The ending of a file's name, one of SUFFIXES; raises CorpusError where it is none."""
     suffix = Path(name.lower().removesuffix(".gz")).suffix
+    if kind := OTHER_KINDS.get(suffix):
+        remedy = "Save its text as .txt, or its rows as .csv."
+        raise CorpusError(f"{quote(name)} is {kind}, which is not read.", remedy)
     if suffix not in SUFFIXES or name.lower().endswith(".parquet.gz"):
         remedy = f"Convert it to one that ends in {', '.join(SUFFIXES)}, packed by gzip or not."
         raise CorpusError(f"{quote(name)} has no ending of a file of texts.", remedy)
@@ -307,7 +354,7 @@ class Column:
 
     n_texts, n_with_letters, n_characters: texts that are not blank, and characters in all of them.
     n_with_spaces, n_repeated: texts with white space inside, and those that come up again soon.
-    longest: characters of the longest value of any kind. example: the first one.
+    longest: characters of the longest value of any kind. example: the first one. sample: texts.
     """
 
     n_texts: int = 0
@@ -317,6 +364,7 @@ class Column:
     n_repeated: int = 0
     longest: int = 0
     example: str = ""
+    sample: list[str] = field(default_factory=list)
 
     @property
     def mean_length(self) -> float:
@@ -340,6 +388,7 @@ def survey(batches: Iterable[pa.Table]) -> dict[str, Column]:
             if pa.types.is_large_string(values.type):
                 texts = values.filter(pc.invert(is_blank(values)))
                 column.n_texts += len(texts)
+                column.sample += texts[:: 1 + len(texts) // SAMPLE_TEXTS].to_pylist()
                 column.n_characters += pc.sum(pc.utf8_length(texts)).as_py() or 0
                 column.n_with_letters += _n_matches(texts, r"\p{L}")
                 column.n_with_spaces += _n_matches(texts, r"\S\s+\S")

@@ -4,12 +4,14 @@ import codecs
 import gzip
 import io
 import itertools
+import json
 import os
 import re
 import stat
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -47,33 +49,13 @@ codecs.register_error("clsviz.damaged", lambda error: ("\udcff", codecs.replace_
 
 CONTROLS: Final = re.compile("[\0-\x08\x0e-\x1f\x7f]")
 
-WESTERN: Final = (
-    *("äöüß", "éèêëàâçîïôùûüœæÿ", "áéíóúñüª", "àèéìòù", "ãõáéíóúâêôàçü", "éëïóöü"),
-    *("åäöé", "æøåéó"),
-)
-"""German, French, Spanish, Italian, Portuguese, Dutch, Swedish or Finnish, Danish or Norwegian."""
+_DATA: Final = json.loads(files("clsviz.sources").joinpath("data", "encodings.json").read_bytes())
 
-CENTRAL: Final = (
-    *("ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "ăâîşţ", "čćđšž", "çë"),
-)
-"""Polish, Czech, Slovak, Hungarian, Romanian, Croatian and Slovene, Albanian."""
-
-LATIN: Final = (
-    *(("cp1252", letters) for letters in WESTERN),
-    ("cp1254", "çğıöşüâîû\N{COMBINING DOT ABOVE}"),  # which İ has in small letters
-    *(("cp1250", letters) for letters in CENTRAL),
-    *(("cp1257", letters) for letters in ("ąčęėįšųūž", "āčēģīķļņšūž", "äõöüšž")),
-    ("cp1252", "áðéíóúýþæö"),
-    *(("iso8859_2", letters) for letters in CENTRAL),
-    ("cp1252", "".join(WESTERN)),  # several languages
-)
+LATIN: Final[list[list[str]]] = _DATA["latin"]
 """Encodings with a language's letters beyond ASCII, likelier first: Turkish before Icelandic."""
 
-OTHERS: Final = [
-    *("cp1251", "koi8_r", "koi8_u", "cp866", "iso8859_5", "cp1253", "cp1255"),
-    *("cp1256", "cp874", "shift_jis", "cp932", "euc_jp", "gb18030", "big5", "euc_kr"),
-]
-"""Without cp949, which nearly any Japanese text is valid in."""
+OTHERS: Final[list[str]] = _DATA["others"]
+"""Of other letters; without cp949, which nearly any Japanese text is valid in."""
 
 SIGNS: Final = "“”„‟‘’‚«»‹›–—…•·€£§©®™°¿¡ºª\N{NO-BREAK SPACE}"
 
@@ -206,6 +188,10 @@ def check_file(path: Path) -> os.stat_result:
         raise CorpusError(f"There is no file {quote(path)}.", "Name an existing one.") from None
     except (OSError, ValueError) as error:
         raise unreadable(str(path), error) from None
+    if stat.S_ISDIR(status.st_mode):
+        names = sorted(quote(one) for one in path.iterdir() if one.suffix)[:3]
+        example = f", such as {' or '.join(names)}" * bool(names)
+        raise CorpusError(f"{quote(path)} is a folder.", f"Name a file in it{example}.")
     if not stat.S_ISREG(status.st_mode):
         raise CorpusError(f"{quote(path)} is not a regular file.", "Name a file of texts.")
     return status

@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike
 from clsviz.statistics import line as lines
 from clsviz.statistics.intervals import N_FOLDS, Floats, check_different, folds
 
+KNOTS = (0, 0.25, 0.5, 0.75, 1)  # quantiles of the lengths
+
 
 @dataclass(frozen=True, eq=False)
 class Curve:
@@ -33,11 +35,7 @@ class Curve:
 
 
 def fit(
-    lengths: ArrayLike,
-    norms: ArrayLike,
-    clusters: ArrayLike,
-    groups: ArrayLike | None = None,
-    seed: int = 0,
+    lengths: ArrayLike, norms: ArrayLike, clusters: ArrayLike, groups: ArrayLike | None = None
 ) -> Curve:
     """Fit the curve through n sentences, and test it in folds that keep clusters together.
 
@@ -49,26 +47,21 @@ def fit(
     check_different(clusters)
     height = y.mean()
     y = y - height  # some norms vary in their last digits only
-    fold_of = folds(clusters, seed)
+    fold_of = folds(clusters)
     curve, line, mean = np.empty((3, len(x)))
     for fold in range(N_FOLDS):
         test, train = fold_of == fold, fold_of != fold
-        knots = knots_of(x[train])
+        knots = np.unique(np.quantile(x[train], KNOTS))
         basis, held_out = spline(x[train], knots), spline(x[test], knots)
         curve[test] = held_out @ np.linalg.lstsq(basis, y[train])[0]
         line[test] = held_out[:, :2] @ np.linalg.lstsq(basis[:, :2], y[train])[0]
         mean[test] = y[test].mean()
     r2, line_r2 = (1 - ((y - p) ** 2).sum() / ((y - mean) ** 2).sum() for p in (curve, line))
-    knots = knots_of(x)
+    knots = np.unique(np.quantile(x, KNOTS))
     coefficients = np.linalg.lstsq(spline(x, knots), y)[0]
     coefficients[0] += height  # of the constant
     is_significant = r2 > 0 and lines.fit(curve, y, clusters, groups).is_significant
     return Curve(float(r2), float(line_r2), bool(is_significant), knots, coefficients)
-
-
-def knots_of(lengths: Floats) -> Floats:
-    """The different ones of five quantiles of the lengths, ascending."""
-    return np.unique(np.quantile(lengths, [0, 0.25, 0.5, 0.75, 1])).astype(np.float64)
 
 
 def spline(lengths: Floats, knots: Floats) -> Floats:

@@ -123,8 +123,9 @@ class Evaluation:
         lengths: NDArray[np.int32],
         seed: int = 0,
         families: ArrayLike | None = None,
+        grades: Sequence[Floats] = (),
     ) -> Self:
-        """From the right texts of each search, and lengths.
+        """From the right texts of each search, and lengths; grades: of these texts, by default 1.
 
         families: of each text, or None where no text is a near-duplicate of another.
         Raises Undefined where a fifth is empty, or ten places take all texts.
@@ -138,12 +139,12 @@ class Evaluation:
             reason = "Too many texts are of the same length for fifths by length."
             raise Undefined(reason, "Give texts of more lengths.")
         numbers = np.unique(np.arange(n) if families is None else families, return_inverse=True)[1]
-        return cls(Qrels.of(relevant, n), lengths, quintiles, numbers, seed)
+        return cls(Qrels.of(relevant, n, grades), lengths, quintiles, numbers, seed)
 
     def rank(self, top_k: NDArray[np.integer], words: Ranking | None = None) -> Ranking:
         """The ranking of the ten texts of each search, (n, 10), the best first.
 
-        Recall is over min(10, right ones); nDCG has equal gains (Järvelin & Kekäläinen 2002).
+        Recall is over min(10, right ones); nDCG has grades as gains (Järvelin & Kekäläinen 2002).
         words: the ranking of BM25.
         """
         import pandas as pd
@@ -154,7 +155,7 @@ class Evaluation:
         discounts = 1 / np.log2(np.arange(N_PLACES) + 2)
         matches = top_k[searches] == texts[:, None]
         hits = matches.any(axis=1)
-        gains = matches @ discounts / np.cumsum(discounts)[n_findable - 1][searches]
+        gains = matches @ discounts * self.qrels.grades / self._ideals(discounts)[searches]
         recalls = _sums(searches, hits, n) / n_findable
         of_fifth = _sums(quintiles, weights, N_QUINTILES)
         lengths = pd.Series(self.lengths).groupby(self.quintiles)
@@ -170,6 +171,15 @@ class Evaluation:
             of_mean(recalls, self.seed),
             table.set_axis(QUINTILES),
         )
+
+    def _ideals(self, discounts: Floats) -> Floats:
+        """The gain of each search if its best texts come first: (n_searches,)."""
+        searches, grades = self.qrels.searches, self.qrels.grades
+        order = np.lexsort((-grades, searches))
+        starts = np.searchsorted(searches, np.arange(self.qrels.n_searches))
+        places = np.minimum(np.arange(len(order)) - starts[searches], N_PLACES)
+        gains = grades[order] * np.append(discounts, 0.0)[places]
+        return _sums(searches, gains, self.qrels.n_searches)
 
     def _exposure(
         self, top_k: NDArray[np.integer], relevant: Floats, words: Ranking | None

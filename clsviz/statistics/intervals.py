@@ -15,6 +15,7 @@ Interval = tuple[float, float]
 CONFIDENCE = 0.95
 ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)  # quantiles of draws
 ROUNDING = 1e-6  # norms that vary by a smaller share of their mean vary by that of float32
+CONSTANT = 2.0**-20  # a standard deviation that is less of the mean is rounding alone
 FEWEST_DIFFERENT = 100  # clusters: of fewer, a fifth or a tail is a handful, and no answer is firm
 LEAST_GROUPS = 10  # row groups that suffice to estimate how they differ
 N_FOLDS = 5

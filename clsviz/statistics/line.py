@@ -112,11 +112,11 @@ def r2_margin(pairs: Sequence[tuple[Floats, Floats]], groupings: Sequence[NDArra
     groupings: (n,) each, from `clusterings`. NaN for fewer than two lines.
     """
     columns = [moments(lengths, norms) for lengths, norms in pairs]
-    margins = []
-    for numbers in groupings:
-        rs = [of_sums(resample(own, numbers), np.sum(own, axis=1))[2] for own in columns]
-        margins.append(margin(np.nan_to_num(rs) ** 2))
-    return max(margins)
+    draws = [
+        [of_sums(resample(own, numbers), np.sum(own, axis=1))[2] for own in columns]
+        for numbers in groupings
+    ]
+    return max(margin(np.nan_to_num(rs) ** 2) for rs in draws)
 
 
 def check(lengths: Floats, norms: Floats) -> None:

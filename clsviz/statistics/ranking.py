@@ -7,6 +7,8 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from clsviz.statistics.intervals import CONSTANT
+
 N_PLACES: Final = 10  # texts that a search finds
 BLOCK: Final = 4_000_000  # scores in memory at a time: 16 MB
 K1, B = 1.2, 0.75  # BM25's saturation of repeated words, and the part that lengths have in it
@@ -16,18 +18,29 @@ Floats32 = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Qrels:
-    """Right texts as pairs, by search: intp (n_pairs,) each; every search has at least one."""
+    """Right texts as pairs, by search: intp (n_pairs,) each; every search has at least one.
+
+    grades: float64 (n_pairs,), above 0.
+    """
 
     n_searches: int
     n_texts: int
     searches: NDArray[np.intp]
     texts: NDArray[np.intp]
+    grades: NDArray[np.float64]
 
     @classmethod
-    def of(cls, relevant: Sequence[NDArray[np.intp]], n_texts: int) -> Self:
-        """From the right texts of each search."""
+    def of(
+        cls,
+        relevant: Sequence[NDArray[np.intp]],
+        n_texts: int,
+        grades: Sequence[NDArray[np.float64]] = (),
+    ) -> Self:
+        """From the right texts of each search, and their grades, by default 1."""
         searches = np.repeat(np.arange(len(relevant)), list(map(len, relevant)))
-        return cls(len(relevant), n_texts, searches, np.concatenate(list(relevant)))
+        texts = np.concatenate(list(relevant))
+        flat = np.concatenate(list(grades)) if grades else np.ones(len(texts))
+        return cls(len(relevant), n_texts, searches, texts, flat)
 
     @property
     def n_relevant(self) -> NDArray[np.intp]:
@@ -91,6 +104,26 @@ def relevant_ranks(
     where none is as good.
     """
     return _ranks(_scores(queries, texts), qrels)
+
+
+def shared_recalls(queries: ArrayLike, texts: ArrayLike, qrels: Qrels) -> NDArray[np.float64]:
+    """The recall of each search by cosine, as `Qrels.recalls` has it: float64 (n,).
+
+    Texts of the same score share their places: it is the mean over their orders, and that of ten
+    texts drawn at random where vectors differ by rounding alone.
+    """
+    directions = unit(np.asarray(texts, np.float64))
+    centre, deviations = directions.mean(axis=0), directions.std(axis=0)
+    directions -= centre  # before float32: cosines may differ in their sixth digit alone
+    directions[:, deviations <= CONSTANT * abs(centre)] = 0
+    chances = np.empty(len(qrels.searches))
+    for rows, scores in _scores(unit(np.asarray(queries, np.float64)), directions):
+        is_in_block, pairs = _pairs_in(rows, qrels)
+        own, scores = scores[pairs][:, None], scores[pairs[0]]
+        n_better, n_equal = (scores > own).sum(axis=1), (scores == own).sum(axis=1)
+        chances[is_in_block] = np.clip((N_PLACES - n_better) / n_equal, 0, 1)
+    n_hits = np.bincount(qrels.searches, chances, qrels.n_searches)
+    return np.asarray(n_hits / np.minimum(qrels.n_relevant, N_PLACES))
 
 
 def relevant_ranks_by_words(
@@ -164,8 +197,7 @@ def _ranks(
     """The rank of the best right text of each search, as `relevant_ranks` has it, and its place."""
     ranks, nearest = (np.empty(qrels.n_searches, np.int32) for _ in range(2))
     for rows, scores in scored:
-        is_in_block = (qrels.searches >= rows.start) & (qrels.searches < rows.stop)
-        pairs = qrels.searches[is_in_block] - rows.start, qrels.texts[is_in_block]
+        _, pairs = _pairs_in(rows, qrels)
         own = np.full_like(scores, -np.inf)
         own[pairs] = scores[pairs]
         scores[pairs] = -np.inf
@@ -176,6 +208,14 @@ def _ranks(
         # The first of n_own among n_equal others stands behind n_equal / (n_own + 1) of them.
         ranks[rows] = 1 + n_before + np.ceil(n_equal / (n_own + 1))
     return ranks, nearest
+
+
+def _pairs_in(
+    rows: slice, qrels: Qrels
+) -> tuple[NDArray[np.bool_], tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """The pairs of a block's searches, and their places in its scores."""
+    is_in_block = (qrels.searches >= rows.start) & (qrels.searches < rows.stop)
+    return is_in_block, (qrels.searches[is_in_block] - rows.start, qrels.texts[is_in_block])
 
 
 def _best(scores: Floats32) -> NDArray[np.intp]:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clsviz.errors import Undefined
 from clsviz.statistics.intervals import (
+    CONSTANT,
     LARGER,
     N_FOLDS,
     OTHER,
@@ -19,10 +20,8 @@ from clsviz.statistics.intervals import (
     resample,
 )
 
+# Candidates, for dimensions of variance 1; the infinite one predicts the mean length.
 PENALTIES = np.array([*np.logspace(-3, 6, 19), np.inf])
-"""Candidates, for dimensions of variance 1; the infinite one predicts the mean length."""
-
-CONSTANT = 2.0**-20  # a standard deviation that is less of the mean is rounding alone
 CANCELLED = 1e-9  # a variance that is less of the sums it is the difference of has no digits
 
 

@@ -18,14 +18,9 @@ from clsviz import files
 from clsviz.errors import StoreError, quote
 from clsviz.measurements import SCHEMA, Arrays
 
-BETWEEN_LOOKS: Final = 0.01
-"""The store is compared with its limit after so large a part of it was written."""
-
-IN_USE_SECONDS: Final = 3600.0
-"""What was used since then stays in the store: a job may be about to continue it."""
-
-MERGED: Final = 64
-"""Slices of a measurement that are merged into one file."""
+BETWEEN_LOOKS: Final = 0.01  # part of the store's limit, after which its size is looked at
+IN_USE_SECONDS: Final = 3600.0  # since its last use, for which a job may be about to continue it
+MERGED: Final = 64  # slices of a measurement that are merged into one file
 
 
 class Measurements:
@@ -96,7 +91,7 @@ class Measurements:
 
     def merge(self, key: str, begin: int, slices: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
         """Store consecutive slices, the first of which begins with `begin`, as one; returns it."""
-        merged = join(slices)
+        merged = {name: np.concatenate([part[name] for part in slices]) for name in slices[0]}
         end = begin + n_sentences(merged)
         self.append(key, begin, merged)
         for start, stop, path in self._spans(key):
@@ -152,11 +147,6 @@ class Measurements:
 def n_sentences(arrays: Mapping[str, NDArray[Any]]) -> int:
     """Number of sentences whose measurements these are."""
     return len(arrays["n_tokens"])
-
-
-def join(slices: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
-    """Consecutive slices as one."""
-    return {name: np.concatenate([part[name] for part in slices]) for name in slices[0]}
 
 
 def _about(key: str, start: int, stop: int) -> dict[str, str]:

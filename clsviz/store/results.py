@@ -5,7 +5,6 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -39,13 +38,11 @@ class Results:
         form: the dataclass of the result; its fields are numbers, text, None, tuples or arrays.
         """
         result = self.find(key, form)
-        if result is not None:
-            return result
-        return self.put(key, compute())
+        return self.put(key, compute()) if result is None else result
 
     def put(self, key: tuple[object, ...], result: T) -> T:
         """Store a result under a key; returns it."""
-        values = _values(result)
+        values = vars(result)
         arrays = {field: value for field, value in values.items() if isinstance(value, np.ndarray)}
         numbers = {field: value for field, value in values.items() if field not in arrays}
         path = path_of(self.root, key)
@@ -84,9 +81,5 @@ def path_of(root: Path, key: tuple[object, ...]) -> Path:
     return root / "results" / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.safetensors"
 
 
-def _values(result: Any) -> dict[str, Any]:
-    return {field.name: getattr(result, field.name) for field in fields(result)}
-
-
 def _n_bytes(result: object) -> int:
-    return 1000 + sum(getattr(value, "nbytes", 0) for value in _values(result).values())
+    return 1000 + sum(getattr(value, "nbytes", 0) for value in vars(result).values())

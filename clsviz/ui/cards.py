@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
 
 import streamlit as st
 
 from clsviz.numbers import counted, seconds
 from clsviz.results import provenance
+from clsviz.results.norms import lengths_of
 from clsviz.results.result import Result
-from clsviz.settings import SETTINGS, Experiment
+from clsviz.settings import Experiment
 from clsviz.sources import corpora
 from clsviz.sources.corpora import Corpus
 from clsviz.ui import layout, sidebar
@@ -20,9 +22,7 @@ if TYPE_CHECKING:
 ORIGINAL: Final = Experiment(
     model="google-bert/bert-base-uncased", corpus="bookcorpus/bookcorpus", sample_size=100_000
 )
-ORIGINAL_WEIGHTS: Final = 12 * 7_087_872
-"""The twelve blocks of BERT base."""
-
+ORIGINAL_WEIGHTS: Final = 12 * 7_087_872  # the twelve blocks of BERT base
 N_FIRST: Final = 10
 MOST_ROWS: Final = 1000
 
@@ -37,24 +37,25 @@ def show_reading(corpus: Corpus | None, experiment: Experiment) -> None:
     if corpus is None or not is_new_file(experiment.corpus):
         return
     reading = corpus.reading
+    is_cut = reading.segmentation != "lines"
     parts = [
-        f"column {reading.column}" if reading.column else "",
-        f"encoding {reading.encoding}" if reading.encoding else "",
+        f"column {reading.column}" * bool(reading.column),
+        f"encoding {reading.encoding}" * bool(reading.encoding),
         counted(reading.n_texts, "text"),
-        "each as it is" if reading.segmentation == "lines" else f"cut into {reading.segmentation}",
+        f"cut into {reading.segmentation}" if is_cut else "each as it is",
     ]
-    cut = ("segmentation", "sentences", "Cut into sentences")
+    names = reading.columns[:5]
+    changes = [("column", name, f"Take column {layout.escape(name)}") for name in names]
     if reading.segmentation == "sentences":
-        cut = ("segmentation", "lines", "Take texts as they are")
-    columns = [
-        ("column", column, f"Take column {layout.escape(column)}") for column in reading.columns[:5]
-    ]
+        changes.append(("segmentation", "lines", "Take texts as they are"))
+    else:
+        changes.append(("segmentation", "sentences", "Cut into sentences"))
     with st.container(border=True):
         st.markdown(f"**How {layout.escape(corpus.label)} was read**")
         st.caption(layout.escape(" · ".join(filter(None, parts))))
         with st.container(horizontal=True):
-            for name, value, label in [*columns, cut]:
-                st.button(label, on_click=sidebar.change, args=(name, value))
+            for *change, label in changes:
+                st.button(label, on_click=sidebar.change, args=change)
         first = corpus.table.slice(0, N_FIRST).select(["sentence"]).to_pandas()
         show_first(first, "The first sentences of the file", experiment.corpus)
 
@@ -72,6 +73,8 @@ def show_picked(result: Result, rows: list[int]) -> None:
     rows = [row for row in rows if row < len(result.table)]
     if rows:
         table = result.table.iloc[rows[:MOST_ROWS]][["sentence", "length", "norm"]]
+        if len(rows) > 1:
+            st.markdown(layout.escape(lengths_of(result.table, rows)))
         st.dataframe(table, hide_index=True, alt="The sentences that were picked")
         if len(rows) > MOST_ROWS:
             st.caption(f"The first {MOST_ROWS:,} of {len(rows):,} that were picked.")
@@ -108,7 +111,7 @@ def show_method(result: Result, sample: str) -> None:
             numbers = {fact.label: fact.number for fact in result.facts}
             rows = numbers | provenance.method(result.weights, result.corpus, sample)
             st.table({"": list(rows), "Value": list(rows.values())})
-            st.code(sidebar.name_files(result.command), language="shell", wrap_lines=True)
+            st.code(sidebar.to_paste(result.command), language="shell", wrap_lines=True)
 
 
 def show_original() -> None:
@@ -124,13 +127,7 @@ def show_original() -> None:
                 "Repeating it downloads about 0.46 GB, 0.44 of them BERT base."
                 f"{time * bool(duration)} You can cancel it at any time, and continue later."
             )
-            icon = ":material/play_arrow:"
-            st.button("Measure", on_click=_take_original, icon=icon, key="take-original")
-            st.code(provenance.command("measure", ORIGINAL), language="shell", wrap_lines=True)
-
-
-def _take_original() -> None:
-    for name in sidebar.SETTINGS:
-        value = getattr(ORIGINAL, name)
-        is_number = bool(SETTINGS[name].ends) and name not in sidebar.LISTS
-        sidebar.change(name, value if is_number else "last" if value is None else str(value))
+            link = f"./?{urlencode(ORIGINAL.to_query())}"
+            st.link_button("Measure", link, icon=":material/play_arrow:", type="secondary")
+            command = sidebar.to_paste(provenance.command("measure", ORIGINAL))
+            st.code(command, language="shell", wrap_lines=True)

@@ -10,6 +10,8 @@ import streamlit as st
 
 from clsviz import web
 from clsviz.figures.style import THEME
+from clsviz.results.result import Result
+from clsviz.ui import work
 
 _component = st.components.v2.component(
     "clsviz.chart",
@@ -35,10 +37,9 @@ def show(
     forgotten. on_pick: is called with the rows after each pick, before the page runs again.
     Rows come from the browser: any integer from 0.
     """
-    is_public = not is_private
     data = {
-        "address": web.pack(figure) if is_public else "",
-        "figure": "" if is_public else figure,
+        "address": "" if is_private else web.pack(figure),
+        "figure": figure if is_private else "",
         "theme": THEME,
         "alt": alt,
         "height": height,
@@ -49,16 +50,18 @@ def show(
         if on_pick:
             on_pick(rows_of(st.session_state[key].get("picked"), table))
 
-    return rows_of(
-        _component(data=data, key=key, height=height, on_picked_change=picked).picked, table
-    )
+    component = _component(data=data, key=key, height=height, on_picked_change=picked)
+    return rows_of(component.picked, table)
+
+
+def draw(result: Result, height: int, *, key: str = "", **options: Any) -> list[int]:
+    """Draw the picture of a result, as `show` does."""
+    alt = f"{result.question} {result.verdict}"
+    return show(work.picture(result), key=key or result.kind, alt=alt, height=height, **options)
 
 
 def rows_of(picked: Any, table: str) -> list[int]:
     """The rows of a table in a browser's message, which may be anything."""
-    if not isinstance(picked, dict) or picked.get("table") != table:
-        return []
-    rows = picked.get("rows")
-    if not isinstance(rows, list):
-        return []
-    return [row for row in rows if type(row) is int and row >= 0]
+    is_of_table = isinstance(picked, dict) and picked.get("table") == table
+    rows = picked.get("rows") if is_of_table else None
+    return [row for row in rows if type(row) is int and row >= 0] if isinstance(rows, list) else []

@@ -6,7 +6,7 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -49,12 +49,6 @@ def _server() -> Server:
     return Server()
 
 
-def session() -> Hashable:
-    """The name of this visitor's session among those that want a job."""
-    name: str = _session()
-    return name
-
-
 HOME: Final = "Run clsviz on your own machine for it."
 
 FORWARDED = ("X-Forwarded-For", "X-Real-IP", "Forwarded")
@@ -82,7 +76,8 @@ def _release(name: str) -> None:
 
 
 @st.cache_resource(scope="session", on_release=_release, show_spinner=False)
-def _session() -> str:
+def session() -> str:
+    """The name of this visitor's session among those that want a job."""
     uploads.delete_old(server().root)
     return uuid.uuid4().hex
 

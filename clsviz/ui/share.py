@@ -80,6 +80,10 @@ def _show_downloads(result: Result) -> None:
         others=sidebar.models()[1:],
         search_corpus=search.corpus,
         search_pooling=search.pooling,
+        search_titles=st.session_state.search_titles or "",
+        search_column=search.column,
+        search_encoding=search.encoding,
+        similarity=st.session_state.similarity or "cosine",
         store=server().root,
         runner=NoRunner(),
     )

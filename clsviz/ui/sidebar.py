@@ -4,8 +4,11 @@ The entry script draws them, as widgets that a page binds lose their value on an
 """
 
 import shlex
+import shutil
+import sys
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
+from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
@@ -44,8 +47,7 @@ MORE: Final = [name for name, row in WIDGETS.items() if row.is_more]
 
 OWN_CHUNKS: Final = "own_chunks"
 
-PAIR: Final = ("sample_size", "length_cutoff")
-"""Widgets next to each other."""
+PAIR: Final = ("sample_size", "length_cutoff")  # widgets next to each other
 
 PARTS: Final = {
     corpus: [name for name, row in WIDGETS.items() if row.corpus == corpus]
@@ -120,20 +122,11 @@ def own_chunks() -> str:
     return name
 
 
-def has_chunks() -> bool:
-    """True if the comparison also cuts texts into chunks."""
-    return bool(st.session_state.get("chunks"))
-
-
 def to_query() -> dict[str, Any]:
     """The settings in the address: those that differ from the defaults."""
     view: Experiment = st.session_state.experiment
-    values = {name: st.session_state.get(name) for name in WIDGETS if name not in SETTINGS}
-    changed = {name: value for name, value in values.items() if value and _is_set(name)}
-    return view.to_query() | {
-        name: value if name == "others" else WIDGETS[name].write(value)
-        for name, value in changed.items()
-    }
+    changed = [name for name in WIDGETS if name not in SETTINGS and st.session_state.get(name)]
+    return view.to_query() | {name: _parameter(name) for name in changed if _is_set(name)}
 
 
 def name_files(text: str) -> str:
@@ -141,6 +134,14 @@ def name_files(text: str) -> str:
     for upload, name in _own_files().items():
         text = text.replace(upload, shlex.quote(name))
     return text
+
+
+def to_paste(command: str) -> str:
+    """A command to paste, with the place of its program where that is not on the path."""
+    program = Path(sys.executable).with_name("clsviz")
+    if is_at_this_machine() and program.exists() and not shutil.which("clsviz"):
+        command = command.replace("clsviz", shlex.quote(str(program)), 1)
+    return name_files(command)
 
 
 def take_layer(names: Sequence[str], rows: list[int]) -> None:
@@ -164,31 +165,38 @@ def _text(name: str) -> str:
 
 def _is_set(*names: str) -> bool:
     """True if one of these settings is not the default, in its widget or in the address."""
-    state, address = st.session_state, st.query_params
-    values = {name: state.get(name) or address.get(name) for name in names}
-    rows = {name: WIDGETS[name] for name in names}
-    return any(
-        value and rows[name].write(value) != rows[name].write(rows[name].default)
-        for name, value in values.items()
-    )
+    for row in map(WIDGETS.__getitem__, names):
+        value = st.session_state.get(row.name) or st.query_params.get(row.name)
+        if value and row.write(value) != row.write(row.default):
+            return True
+    return False
 
 
 def _write_address() -> None:
     """Write settings into the address that changed while no widget was bound to them."""
     for name in WIDGETS:
-        value = st.session_state.get(name)
-        if value and name not in st.query_params and _is_set(name):
+        if st.session_state.get(name) and name not in st.query_params and _is_set(name):
             with suppress(StreamlitAPIException):
-                st.query_params[name] = value if name == "others" else WIDGETS[name].write(value)
+                st.query_params[name] = _parameter(name)
+
+
+def _parameter(name: str) -> Any:
+    """A setting as it is in the address."""
+    value = st.session_state[name]
+    return value if name == "others" else WIDGETS[name].write(value)
 
 
 def _drop_refused() -> list[str]:
-    """Drop from the address what cannot be used; returns a sentence for each such setting.
+    """Drop from a link what cannot be used; returns a sentence for each such setting.
 
-    Streamlit would drop it without a word, or fail.
+    Streamlit would drop it without a word, or fail. A value of a widget stands in the address too:
+    it is refused where it is read.
     """
     sentences = []
     for name, text in st.query_params.items():
+        row, value = WIDGETS.get(name), st.session_state.get(name)
+        if row and value is not None and row.write(value) == text:
+            continue
         try:
             _check(name, text)
         except SettingError as error:
@@ -246,7 +254,7 @@ def _draw_one(name: str) -> None:
     elif row.kind is bool:
         st.toggle(row.label, **look)
     elif row.ends:
-        st.number_input(row.label, *row.ends, row.default, **look)
+        st.number_input(row.label, value=row.default, **look)
     else:
         st.text_input(row.label, **look)
 
@@ -306,11 +314,10 @@ def _take_file(setting: str) -> None:
 def _check_access(model: str, corpus: str) -> None:
     """Raise SettingError where a link names what is not for a visitor who is elsewhere."""
     if limits.is_public():
-        check_names(model, corpus)
-        return
+        return check_names(model, corpus)
     is_file = corpora.is_file(corpus) and not corpus.startswith(uploads.PREFIX)
-    if not (is_file or is_folder(model)) or is_at_this_machine():
-        return
-    if is_file:
-        raise SettingError(f"{quote(corpus)} is a file of the server.", "Upload your file instead.")
-    raise SettingError(f"{quote(model)} is a folder of the server.", "Choose a model of the Hub.")
+    if is_at_this_machine() or not (is_file or is_folder(model)):
+        return None
+    name, kind = (corpus, "file") if is_file else (model, "folder")
+    remedy = "Upload your file instead." if is_file else "Choose a model of the Hub."
+    raise SettingError(f"{quote(name)} is a {kind} of the server.", remedy)

@@ -4,12 +4,13 @@ from typing import Any, Final
 
 import streamlit as st
 
-from clsviz.analyses.select import kind_of, lengths, norms_of
+from clsviz.analyses.select import kind_of, lengths, norms_of, resolve
 from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import quote
 from clsviz.jobs.measure import measure_texts
 from clsviz.measurements import FORMS, Arrays, Kind
 from clsviz.numbers import counted, percent
+from clsviz.results.anatomy import MOST_TOKENS
 from clsviz.results.result import Result
 from clsviz.settings import Experiment
 from clsviz.sources.models import Weights
@@ -17,13 +18,9 @@ from clsviz.statistics.lengths import percentile
 from clsviz.ui import layout, work
 from clsviz.ui.server import server
 
-PARAMETER: Final = "text"
-"""In a link: the sentences, where the visitor chose to include them."""
-
+PARAMETER: Final = "text"  # in a link: the sentences, where the visitor chose to include them
 MOST: Final = 20
 LONGEST: Final = 2000
-
-MOST_TOKENS: Final = 64
 
 
 def recall() -> None:
@@ -53,19 +50,18 @@ def show(weights: Weights, experiment: Experiment) -> list[dict[str, Any]]:
         persist_state="session",
         placeholder="Type a sentence to see its norm.",
     )
-    sentences = texts()
+    sentences, experiment = texts(), resolve(experiment, weights)
     arrays = measure("typed", weights, experiment, sentences) if sentences else None
     if arrays is None:
         return []
     norms = FORMS[kind_of(experiment)].from_slices([arrays])
-    columns = (
-        sentences,
-        lengths(sentences, norms.n_tokens, experiment.unit).tolist(),
-        norms_of(norms, experiment, weights.label).tolist(),
-        norms.truncated.tolist(),
-    )
-    names = ("sentence", "length", "norm", "truncated")
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    columns = {
+        "sentence": sentences,
+        "length": lengths(sentences, norms.n_tokens, experiment.unit).tolist(),
+        "norm": norms_of(norms, experiment, weights.label).tolist(),
+        "truncated": norms.truncated.tolist(),
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def measure(
@@ -82,10 +78,8 @@ def measure(
     form = kind or kind_of(experiment)
     key = weights.fingerprint, experiment.precision, form, tuple(sentences)
     inputs = weights, experiment, form, sentences, server().workspace
-    job = work.ask_now(name, key, lambda job: measure_texts(*inputs, job))
-    arrays = work.wait(job)
-    work.follow(job, arrays)
-    return arrays
+    job = work.ask((name, key), lambda job: measure_texts(*inputs, job), name=name)
+    return work.follow(job)
 
 
 def show_measured(sentences: list[dict[str, Any]], result: Result) -> None:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Hashable
 from dataclasses import asdict
 from functools import partial
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 import streamlit as st
@@ -13,7 +13,7 @@ from clsviz import api, figures
 from clsviz.errors import SettingError
 from clsviz.figures.style import Figure
 from clsviz.jobs.jobs import Job
-from clsviz.jobs.measure import Workspace, find_model
+from clsviz.jobs.measure import find_model
 from clsviz.numbers import counted, seconds
 from clsviz.results.result import Result
 from clsviz.settings import Experiment, heeded
@@ -26,9 +26,7 @@ T = TypeVar("T")
 ANSWER_SECONDS = 1.5
 """The page waits so long for an answer, and is drawn once; later ones come with a redraw."""
 
-PARTIAL_SECONDS = 0.1
-"""It waits so long for the rest of an answer of which there is a part."""
-
+PARTIAL_SECONDS = 0.1  # it waits so long for the rest of an answer of which there is a part
 POLL_SECONDS = 0.5
 
 STAGES: Final = {
@@ -42,28 +40,10 @@ _pictures: WeakKeyDictionary[Result, dict[object, str]] = WeakKeyDictionary()
 """Pictures of results, as long as somebody has these."""
 
 
-def asked(
-    question: Callable[..., T],
-    settings: dict[str, Any],
-    workspace: Workspace | None = None,
-    *,
-    is_urgent: bool = False,
-) -> Job[T]:
-    """The job that answers a question, a function of `api`, for all who ask it alike."""
-    store = workspace or server().workspace
-    key = question.__name__, type(store.runner).__name__, repr(settings)
-    return ask(key, _answering(question, settings, store), is_urgent=is_urgent)
-
-
-def asked_now(name: str, question: Callable[..., T], settings: dict[str, Any]) -> Job[T]:
-    """The same, urgent; the session leaves its last one of this name."""
-    return ask_now(name, repr(settings), _answering(question, settings, server().workspace))
-
-
-def _answering(
-    question: Callable[..., T], settings: dict[str, Any], store: Workspace
-) -> Callable[[Job[T]], T]:
-    return lambda job: question(**settings, store=store, progress=job)
+def asked(question: Callable[..., T], settings: dict[str, Any], **options: Any) -> Job[T]:
+    """The job that answers a question, a function of `api`; options are those of `ask`."""
+    store, key = server().workspace, (question.__name__, repr(settings))
+    return ask(key, lambda job: question(**settings, store=store, progress=job), **options)
 
 
 def answered(question: Callable[..., Result], settings: dict[str, Any], height: int) -> Result:
@@ -78,9 +58,8 @@ def norms(experiment: Experiment, height: int) -> Result:
 
 def weights(experiment: Experiment, height: int) -> Weights:
     """The model of an experiment; the page stops until it is here."""
-    name, seed = experiment.model, experiment.seed
-    job: Job[Weights] = ask(("find", name, seed), partial(find_model, name, seed))
-    return require(job, height)
+    names = experiment.model, experiment.seed
+    return require(ask(("find", *names), partial(find_model, *names)), height)
 
 
 def cost(weights: Weights | None, n_sentences: int) -> str:
@@ -99,18 +78,19 @@ def picture(result: Result, draw: Callable[[Result], Figure] | None = None) -> s
     return drawn[draw]
 
 
-def ask(key: Hashable, function: Callable[[Job[T]], T], *, is_urgent: bool = False) -> Job[T]:
-    """The job of this key, for this session."""
-    return server().jobs.ask(key, function, session(), is_urgent=is_urgent)
+def ask(
+    key: Hashable, function: Callable[[Job[T]], T], *, is_urgent: bool = False, name: str = ""
+) -> Job[T]:
+    """The job of this key, for all who ask for the same.
 
-
-def ask_now(name: str, key: Hashable, function: Callable[[Job[T]], T]) -> Job[T]:
-    """An urgent job; the session leaves its last one of this name."""
-    job = ask((name, key), function, is_urgent=True)
-    last: Job[Any] = st.session_state.get(f"last-{name}", job)
-    if last is not job and last.is_active:
-        last.leave(session())
-    st.session_state[f"last-{name}"] = job
+    name: of an urgent job; the session leaves its last one of this name.
+    """
+    job = server().jobs.ask(key, function, session(), is_urgent=is_urgent or bool(name))
+    if name:
+        last: Job[Any] = st.session_state.get(f"last-{name}", job)
+        if last is not job and last.is_active:
+            last.leave(session())
+        st.session_state[f"last-{name}"] = job
     return job
 
 
@@ -119,21 +99,15 @@ def require(job: Job[T], height: int) -> T:
 
     height: of the picture that comes, so that the page does not jump.
     """
-    result = wait(job)
-    follow(job, result)
+    result = follow(job)
     if result is None:
-        stop(job, height)
+        if job.is_active and not job.has_left(session()):
+            ahead = server().jobs.ahead(job)
+            before = f" {counted(ahead, 'other job')} first." if ahead else ""
+            st.info(layout.escape(f"{reason_of(job)}{before}"), icon=":material/schedule:")
+            st.skeleton(height)
+        st.stop()
     return result
-
-
-def stop(job: Job[T], height: int) -> NoReturn:
-    """Stop the page, which has nothing to show without a job."""
-    if job.is_active and not job.has_left(session()):
-        ahead = server().jobs.ahead(job)
-        before = f" {counted(ahead, 'other job')} first." if ahead else ""
-        st.info(layout.escape(f"{reason_of(job)}{before}"), icon=":material/schedule:")
-        st.skeleton(height)
-    st.stop()
 
 
 def reason_of(job: Job[Any]) -> str:
@@ -156,16 +130,12 @@ def wait(job: Job[T], seconds: float = ANSWER_SECONDS) -> T | None:
     return job.result
 
 
-def follow(job: Job[T], visible: T | None) -> None:
-    """Show a job's progress below the page while it is active, and its error on the page.
-
-    visible: the result that the page shows; when there is a later one, it is drawn again.
-    """
-    has_left = job.has_left(session())
-    if job.is_active and not has_left:
+def follow(job: Job[T]) -> T | None:
+    """The result of a job as far as there is one; a bar, or its error, is drawn."""
+    visible = wait(job)
+    if job.is_active and not job.has_left(session()):
         with st.bottom:
-            bar = st.fragment(_bar, run_every=POLL_SECONDS, key=f"job-{job.number}")
-            bar(job, visible)
+            st.fragment(_bar, run_every=POLL_SECONDS, key=f"job-{job.number}")(job, visible)
     elif job.error or job.is_cancelled or job.is_active:
         if job.error:
             layout.error(job.error)
@@ -179,6 +149,7 @@ def follow(job: Job[T], visible: T | None) -> None:
                 icon=":material/play_arrow:",
                 key=f"again-{job.number}",
             )
+    return visible
 
 
 def _bar(job: Job[T], visible: T | None) -> None:

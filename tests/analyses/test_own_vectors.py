@@ -1,8 +1,11 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import datasets
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import clsviz
@@ -51,9 +54,58 @@ def test_queries_find_the_texts_of_their_ids(texts, queries, search) -> None:
     assert result.about["model"] == "texts.parquet"
 
 
-def test_without_ids_the_rows_count_from_0(texts, queries, search) -> None:
-    result = search(texts.drop(columns="id"), queries.assign(ids=range(N)))
+@pytest.mark.parametrize("column", ["_id", "docno", "Document ID"])
+def test_ids_have_many_names_and_rows_without_are_numbered(
+    column: str, texts, queries, search
+) -> None:
+    mixed = texts.rename(columns={"id": column}).sample(frac=1, random_state=1)
+    result = search(mixed, queries)
     assert result.fact("recall_at_10") == 1
+    assert not any("numbered" in caveat for caveat in result.caveats)
+    result = search(texts.drop(columns="id"), queries.assign(ids=range(N)))
+    assert "“texts.parquet” has no column of ids: its rows are numbered from 0." in result.caveats
+
+
+def test_ids_are_text_and_grades_of_0_are_not_right(texts, queries, search) -> None:
+    ids = [str(n) for n in range(N // 2)] + [f"{n:04}" for n in range(N // 2)]
+    wrong = queries.assign(ids=ids[::-1], score=0)
+    judged = pd.concat([wrong, queries.assign(ids=ids, score=1)], ignore_index=True)
+    result = search(texts.assign(id=ids), judged)
+    assert (result.fact("recall_at_10"), list(result.table["n_right"])) == (1, [1] * N)
+
+
+def test_frames_dicts_and_datasets_are_read_as_files_are(texts, queries, tmp_path: Path) -> None:
+    texts.to_parquet(path := tmp_path / "texts.parquet")
+    expected = own_vectors.read(path)
+    array = {**texts.to_dict("list"), "vector": VECTORS}
+    for source in (texts, texts.to_dict("list"), array, datasets.Dataset.from_pandas(texts)):
+        own = own_vectors.read(source)
+        assert (own.name, own.texts) == ("your vectors", expected.texts)
+        np.testing.assert_array_equal(own.vectors, expected.vectors)
+    result = clsviz.search_test(vectors=texts, query_vectors=queries, unit="characters")
+    assert (result.fact("recall_at_10"), result.command) == (1, "")
+    assert list(result.table["first_tokens"]) == list(texts["text"].map(len))
+    assert clsviz.measure(vectors=texts, store=tmp_path).about["corpus"] == "your vectors"
+
+
+@pytest.mark.parametrize("kind", [pa.list_, pa.large_list, lambda kind: pa.list_(kind, 6)])
+def test_lists_of_every_type_are_read_in_blocks(kind, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(own_vectors, "BLOCK_BYTES", 500)
+    columns = {"text": ["a"] * N, "vector": pa.array(VECTORS.tolist(), kind(pa.float64()))}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet", row_group_size=25)
+    np.testing.assert_array_equal(own_vectors.read(tmp_path / "a.parquet").vectors, VECTORS)
+
+
+def test_zero_vectors_and_bytes_are_named_and_packed_bits_refused(texts, search, queries) -> None:
+    result = search(texts.assign(vector=list(VECTORS * (np.arange(N) > 6)[:, None])), queries)
+    assert any("are zero, which have no direction: 7." in one for one in result.caveats)
+    values = np.random.RandomState(0).randint(-120, 120, (N, 300))
+    for kind in (np.int8, np.int64):
+        own = own_vectors.read({"text": texts["text"], "vector": values.astype(kind)})
+        assert "whole numbers of a byte" in own.caveats[0]
+        with pytest.raises(ClsvizError, match="48 whole numbers of a byte, as packed bits are"):
+            own_vectors.read({"text": texts["text"], "vector": values[:, :48].astype(kind)})
+    assert own_vectors.read({"text": texts["text"], "vector": values > 0}).caveats == ()
 
 
 def test_equal_queries_have_the_vector_of_the_first(texts, queries, search) -> None:
@@ -79,7 +131,7 @@ def test_both_formats_hold_the_same(texts, tmp_path: Path) -> None:
     np.savez(tmp_path / "texts.npz", vector=VECTORS, **columns)
     first, second = (own_vectors.read(tmp_path / f"texts.{end}") for end in ("parquet", "npz"))
     assert first.fingerprint == second.fingerprint
-    assert first.ids == second.ids
+    assert list(first.columns["id"]) == list(second.columns["id"])
 
 
 def with_seventh(vector: np.ndarray) -> list[np.ndarray]:
@@ -87,8 +139,9 @@ def with_seventh(vector: np.ndarray) -> list[np.ndarray]:
 
 
 SPOILED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
-    "texts.parquet” holds text, not numbers": lambda f: f.assign(vector=list(map(str, VECTORS))),
-    "several widths": lambda f: f.assign(vector=with_seventh(VECTORS[7, :5])),
+    "texts.parquet” holds no lists of numbers": lambda f: f.assign(vector=list(map(str, VECTORS))),
+    "row 8 has 5 numbers, row 1 has 6": lambda f: f.assign(vector=with_seventh(VECTORS[7, :5])),
+    "Row 8 of .* has no vector": lambda f: f.assign(vector=with_seventh(None)),
     "row 8 .* not finite": lambda f: f.assign(vector=with_seventh(VECTORS[7] * np.inf)),
     "row 8 .* is not finite": lambda f: f.assign(vector=with_seventh(np.full(6, 3e38, "f4"))),
     "Row 4 .* no text": lambda f: f.assign(text=[*f["text"][:3], " ", *f["text"][4:]]),
@@ -107,7 +160,7 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     np.savez(tmp_path / "objects.npz", text=np.array(["a"], object), vector=VECTORS[:1])
     (tmp_path / "damaged.parquet").write_bytes(b"PAR1 nothing")
     (tmp_path / "texts.csv").write_text("text,vector")
-    cases = {"objects.npz": "read", "damaged.parquet": "read", "texts.csv": "holds text, not num"}
+    cases = {"objects.npz": "read", "damaged.parquet": "damaged", "texts.csv": "no vectors"}
     for name, words in cases.items():
         with pytest.raises(ClsvizError, match=words):
             own_vectors.read(tmp_path / name)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 import clsviz
 from clsviz import cli
@@ -13,16 +13,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 EVIL = "</script><script>document.title = 'evil'</script><b>bold</b>"
 
 
-def test_a_report_opens_without_a_network(
-    browser: Browser, tiny_model: Path, sentences: list[str], tmp_path: Path
-) -> None:
+def test_a_report_opens_without_a_network(browser, tiny_model, sentences, tmp_path) -> None:
     corpus, path = tmp_path / "evil.txt", tmp_path / "report.html"
     corpus.write_text(
         "\n".join([*(f"{text} {EVIL}" for text in sentences[:9]), *sentences]), "utf-8"
     )
     words = ["report", "--model", str(tiny_model), "--corpus", str(corpus)]
     words += ["--search-corpus", str(corpus), "--others", f"untrained:{tiny_model}"]
-    words += ["--segmentation", "lines", "--store", str(tmp_path / "store")]
+    words += ["--segmentation", "lines", "--similarity", "dot", "--store", str(tmp_path / "store")]
     assert cli.main([*words, "--output", str(path)]) == 0
     page = browser.new_page()
     errors: list[str] = []
@@ -37,6 +35,7 @@ def test_a_report_opens_without_a_network(
     table.locator("summary").click()
     expect(table.get_by_text("</script>").first).to_be_visible()
     expect(page.get_by_text(f"clsviz probe --model {tiny_model}").first).to_be_visible()
+    expect(page.get_by_text("clsviz search-test")).to_contain_text("--similarity dot")
     assert (errors, addresses) == ([], [path.as_uri()])
 
 

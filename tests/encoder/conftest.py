@@ -2,19 +2,20 @@
 
 import random
 from collections.abc import Callable
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import conftest
 import pytest
 import torch
 import transformers
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
+from clsviz.sources import models as known
 from clsviz.sources.models import Weights
 
 WORDS = ["the", "a", "cat", "dog", "bird", "sees", "hears", "small", "green", "runs", "in", "."]
-SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 SHAPE = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2}
 INNER = {"intermediate_size": 32, "max_position_embeddings": 66}
 KINDS: dict[str, dict[str, Any]] = {
@@ -40,23 +41,8 @@ KINDS: dict[str, dict[str, Any]] = {
 Build = Callable[..., Weights]
 
 
-def write_tokenizer(folder: Path, is_bytes: bool = False, **settings: Any) -> None:
-    """A tokenizer of words, or of bytes, that puts [CLS] first and [SEP] last."""
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {w: n for n, w in enumerate(SPECIAL + (letters if is_bytes else WORDS))}
-    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    if is_bytes:
-        tokenizer = Tokenizer(models.BPE(vocabulary, []))
-        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single=settings.pop("frame", "[CLS] $A [SEP]"),
-        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
-    )
-    tokens = {f"{token[1:-1].lower()}_token": token for token in SPECIAL} | settings
-    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **tokens)
-    fast.save_pretrained(folder)
+write_tokenizer = partial(conftest.write_tokenizer, words=WORDS)
+"""Of these words; see there."""
 
 
 def write_model(folder: Path, kind: str = "Bert", **settings: Any) -> Weights:
@@ -75,7 +61,7 @@ def write_model(folder: Path, kind: str = "Bert", **settings: Any) -> Weights:
 
 def weights(folder: Path) -> Weights:
     """The weights in a folder."""
-    return Weights(str(folder), "Tiny", folder, str(folder))
+    return replace(known.find(str(folder)), label="Tiny")
 
 
 @pytest.fixture(scope="session")

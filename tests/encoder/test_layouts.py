@@ -37,7 +37,8 @@ def test_numbers_are_those_of_transformers(kind: str, build: Build, texts: list[
     for i, sentence in enumerate(texts[:12]):
         tokens = tokenizer(sentence, return_tensors="pt", **cut)
         n = tokens["input_ids"].shape[1]
-        model = transformers.AutoModel.from_pretrained(folder)  # fresh: BigBird's changes with use
+        if i == 0 or kind == "BigBird":  # which changes with use
+            model = transformers.AutoModel.from_pretrained(folder)
         with torch.inference_mode():
             output = model(**tokens, output_hidden_states=True)
         layers = [*output.hidden_states[:-1], output.last_hidden_state]
@@ -62,9 +63,7 @@ def test_numbers_are_those_of_transformers(kind: str, build: Build, texts: list[
         *(("DistilBert", "pooler", 3), ("DistilBert", "pooler", None)),
     ],
 )
-def test_vectors_that_a_model_lacks_are_refused(
-    kind: str, pooling: Any, layer: int | None, build: Build
-) -> None:
+def test_vectors_that_a_model_lacks_are_refused(kind, pooling, layer, build) -> None:
     with pytest.raises(SettingError, match=r"layer|no pooler"):
         load(build(kind)).vectors(["the cat"], pooling, layer)
 
@@ -88,9 +87,7 @@ def test_dimensions_of_no_gain_are_flat(bert: Path, texts: list[str]) -> None:
         assert np.flatnonzero(np.ptp(vectors.of(pooling), axis=0) == 0).tolist() == [5]
 
 
-def test_memory_that_runs_out_halves_batches(
-    build: Build, texts: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_that_runs_out_halves_batches(build, texts, monkeypatch) -> None:
     def norms_of_few(forward: Any, batch: Any, kind: Any) -> Any:
         if sum(map(len, batch)) > 2:
             raise MemoryError

@@ -1,110 +1,195 @@
-"""The pipeline around a model changes what it reads, or is named."""
+"""The vectors of a model's own pipeline are those of sentence-transformers."""
 
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
+import transformers
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer import modules
+from tokenizers import Tokenizer
 
-from clsviz.encoder import pipeline
-from clsviz.encoder.encoder import load
-from clsviz.errors import ModelError
-from clsviz.sources import models
+from clsviz.encoder.encoder import load, load_for
+from clsviz.errors import ModelError, NoCls
+from clsviz.sources import models, pipeline
 
-from .conftest import weights, write_tokenizer
+from .conftest import weights, write_model, write_tokenizer
+
+GPT = {"n_layer": 2, "n_embd": 16, "n_head": 2, "n_positions": 64}
+QWEN = {"num_key_value_heads": 1}
+T5 = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2}
+PROMPTS = {"query": "the small ", "document": "a cat ", "other": "a dog"}
+Steps = Callable[[Path], list[Any]]
 
 
-def write_pipeline(folder: Path, *kinds: str, pooling: dict[str, Any], **settings: Any) -> None:
-    """Modules of sentence-transformers around the model in a folder."""
-    steps = [{"type": "sentence_transformers.models.Transformer", "path": ""}]
-    steps += [{"type": f"sentence_transformers.models.{k}", "path": f"1_{k}"} for k in kinds]
+def pooled(mode: Any = "mean", *others: Any, kind: str = "Bert", **settings: Any) -> Steps:
+    """The steps of a transformer with a pooling, and others after it."""
+    shape = settings.pop("shape", {})
+
+    def build(folder: Path) -> list[Any]:
+        if kind == "T5Encoder":
+            config = transformers.T5Config(vocab_size=300, **shape)
+            transformers.T5EncoderModel(config).save_pretrained(folder)
+        else:
+            write_model(folder, kind, **shape)
+        if kind != "Bert":
+            write_tokenizer(folder, frame="$A [SEP]", cls_token=None)
+        transformer = modules.Transformer(str(folder), max_seq_length=20)
+        return [transformer, modules.Pooling(16, mode, **settings), *others]
+
+    return build
+
+
+def static(folder: Path) -> list[Any]:
+    write_tokenizer(folder)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return [modules.StaticEmbedding(tokenizer, embedding_dim=8), modules.Normalize()]
+
+
+KINDS: dict[str, tuple[Steps, dict[str, Any]]] = {
+    "mean": (pooled("mean"), {}),
+    "cls, prompts": (pooled("cls", modules.Normalize()), {"prompts": PROMPTS}),
+    "mean, default prompt": (
+        pooled("mean", modules.Normalize()),
+        {"prompts": {"passage": "a cat "}, "default_prompt_name": "passage"},
+    ),
+    "prompt not pooled": (pooled("mean", include_prompt=False), {"prompts": PROMPTS}),
+    "max": (pooled("max"), {}),
+    "weighted mean": (pooled("weightedmean"), {}),
+    "cls + mean": (pooled(("cls", "mean")), {}),
+    "Dense": (pooled("mean", modules.Dense(16, 8), modules.Normalize()), {"prompts": PROMPTS}),
+    "LayerNorm": (pooled("mean", modules.LayerNorm(16)), {}),
+    "truncated": (pooled("mean", modules.Normalize()), {"truncate_dim": 4}),
+    "Qwen2": (pooled("lasttoken", kind="Qwen2", shape=QWEN), {"prompts": PROMPTS}),
+    "GPT2": (pooled("lasttoken", kind="GPT2", shape=GPT), {}),
+    "T5": (pooled("mean", modules.Normalize(), kind="T5Encoder", shape=T5), {}),
+    "static": (static, {}),
+}
+
+
+def save(folder: Path, steps: Steps, **settings: Any) -> None:
+    """A pipeline in a folder, as sentence-transformers saves it."""
+    torch.manual_seed(0)
+    parts = steps(folder.with_name("parts"))
+    SentenceTransformer(modules=parts, device="cpu", **settings).save(
+        str(folder), create_model_card=False
+    )
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_vectors_are_those_of_sentence_transformers(
+    name: str, tmp_path: Path, texts: list[str]
+) -> None:
+    steps, settings = KINDS[name]
+    save(tmp_path / "model", steps, **settings)
+    own = models.find(str(tmp_path / "model"))
+    theirs = SentenceTransformer(str(tmp_path / "model"), device="cpu", local_files_only=True)
+    for kind, encode in (("query", theirs.encode_query), ("text", theirs.encode_document)):
+        arrays = load_for(kind, own).run(texts, kind, own.pipeline.prompt(kind))
+        np.testing.assert_allclose(arrays["vectors"][:, 0], encode(texts), atol=1e-5)
+        lengths = [len(theirs.tokenizer.encode(one, add_special_tokens=False)) for one in texts]
+        assert arrays["n_tokens"].tolist() == lengths
+        assert arrays["truncated"].any() == (name != "static")
+    assert own.pipeline.normalizes == np.allclose(arrays["cls"], 1)
+    assert bool(own.no_cls) == (name in ("Qwen2", "GPT2", "T5", "static"))
+
+
+def test_steps_that_a_vector_leaves_out_are_named(tmp_path: Path) -> None:
+    save(tmp_path / "model", *KINDS["Dense"][:1], **KINDS["Dense"][1])
+    own = pipeline.read(tmp_path / "model")
+    words = ["a prompt before texts", "takes the vector “mean”", "normalizes", "has “Dense”"]
+    assert all(word in one for word, one in zip(words, own.caveats("cls"), strict=True))
+    assert ["“other”" in caveat for caveat in own.caveats("pipeline")] == [True]
+
+
+def change(path: Path, **settings: Any) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | settings))
+
+
+def rename(folder: Path, kind: str) -> None:
+    steps = json.loads((folder / "modules.json").read_text())
+    steps[2]["type"] = kind
     (folder / "modules.json").write_text(json.dumps(steps))
-    (folder / "1_Pooling").mkdir()
-    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
-    (folder / "sentence_bert_config.json").write_text(json.dumps(settings))
+
+
+REFUSALS: dict[str, Callable[[Path], Any]] = {
+    "code that comes with it": lambda folder: change(folder / "config.json", auto_map={}),
+    "“my_code.Dense”, which is not": lambda folder: rename(folder, "my_code.Dense"),
+    "“CNN”, which is not run": lambda folder: rename(folder, "sentence_transformers.models.CNN"),
+    "cannot be read": lambda folder: (folder / "modules.json").write_text('[{"type": 3}]'),
+    "Dense of .* has no model.safetensors": lambda folder: (
+        folder / "2_Dense" / "model.safetensors"
+    ).rename(folder / "2_Dense" / "pytorch_model.bin"),
+    "infinity": lambda folder: change(
+        folder / "sentence_bert_config.json", max_seq_length=float("inf")
+    ),
+    "lacks 2 of its weights": lambda folder: reweigh(folder / "model.safetensors"),
+    "cannot be loaded": lambda folder: change(folder / "2_Dense" / "config.json", in_features=3),
+}
+
+
+def reweigh(path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(path)
+    dense = "encoder.layer.1.output.dense"
+    save_file({n: t for n, t in tensors.items() if dense not in n}, path, {"format": "pt"})
+
+
+@pytest.mark.parametrize("words", REFUSALS)
+def test_a_pipeline_that_is_damaged_or_foreign_is_refused(words: str, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    save(folder, pooled("mean", modules.Dense(16, 8)))
+    REFUSALS[words](folder)
+    with pytest.raises(ModelError, match=words):
+        load_for("text", models.find(str(folder))).run(["the cat"], "text")
 
 
 def test_limits_without_a_pipeline_are_not_read(bert: Path) -> None:
-    assert pipeline.read(bert) == pipeline.Pipeline()
-    write_pipeline(bert, "Pooling", pooling={}, max_seq_length=8, do_lower_case=True)
-    (bert / "modules.json").unlink()
+    (bert / "sentence_bert_config.json").write_text('{"max_seq_length": 8}')
     assert pipeline.read(bert) == pipeline.Pipeline()
 
 
 @pytest.mark.parametrize("key", ["tokenizer_args", "processor_kwargs"])
-def test_limits_of_the_tokenizer_come_first(key: str, bert: Path) -> None:
-    limits = {key: {"model_max_length": 9}, "max_seq_length": 12}
-    write_pipeline(bert, "Pooling", pooling={}, **limits)
-    write_tokenizer(bert, model_max_length=5)
-    assert load(weights(bert)).tokenizer.max_length == 9
+def test_limits_of_the_tokenizer_come_first(key: str, tmp_path: Path) -> None:
+    save(tmp_path / "model", pooled())
+    change(tmp_path / "model/sentence_bert_config.json", **{key: {"model_max_length": 9}})
+    assert load(weights(tmp_path / "model")).tokenizer.max_length == 9
 
 
-@pytest.mark.parametrize(
-    ("kinds", "pooling", "prompt", "words"),
-    [
-        (["Pooling"], {"pooling_mode_cls_token": True}, None, []),
-        (["Pooling"], {"pooling_mode": "cls"}, "query", ["a prompt before texts"]),
-        (["Pooling"], {"pooling_mode_mean_tokens": True}, "document", ["“mean”"]),
-        (["Pooling", "Normalize"], {"pooling_mode": "lasttoken"}, None, ["lasttok", "normalizes"]),
-        (["Pooling", "Dense"], {"pooling_mode": ["cls", "mean"]}, None, ["cls+mean", "Dense"]),
-    ],
-)
-def test_steps_around_the_model_are_named(
-    kinds: list[str], pooling: dict[str, Any], prompt: str | None, words: list[str], bert: Path
-) -> None:
-    write_pipeline(bert, *kinds, pooling=pooling)
-    prompts = {"prompts": {"query": "About: ", "document": ""}, "default_prompt_name": prompt}
-    (bert / "config_sentence_transformers.json").write_text(json.dumps(prompts))
-    caveats = pipeline.read(bert).caveats("cls")
-    assert all(word in caveat for word, caveat in zip(words, caveats, strict=True))
+def test_lower_case_is_heeded(tmp_path: Path) -> None:
+    save(tmp_path / "model", pooled())
+    write_tokenizer(tmp_path / "model", is_bytes=True)
+    change(tmp_path / "model/sentence_bert_config.json", do_lower_case=True)
+    norms = load(weights(tmp_path / "model")).run(["the Cat", "the cat", "the cXt"], "norms")
+    upper, lower, other = norms["cls"][:, -1]
+    assert upper == pytest.approx(lower, rel=1e-6)
+    assert other != pytest.approx(lower, rel=1e-4)
 
 
-def test_limit_and_lower_case_are_heeded(bert: Path) -> None:
-    write_tokenizer(bert, is_bytes=True)
-    write_pipeline(bert, "Pooling", pooling={}, max_seq_length=8, do_lower_case=True)
-    encoder = load(weights(bert))
-    norms = encoder.run(["the Cat", "the cat", "the cXX"], "norms")
-    assert encoder.tokenizer.max_length == 8
-    assert norms["truncated"].tolist() == [True] * 3
-    assert norms["n_tokens"].tolist() == [7] * 3
-    assert norms["cls"][0, -1] == pytest.approx(norms["cls"][1, -1], rel=1e-6)
-    assert norms["cls"][0, -1] != pytest.approx(norms["cls"][2, -1], rel=1e-4)
-
-
-def test_a_model_in_a_subfolder_of_its_pipeline_heeds_it(bert: Path) -> None:
-    write_pipeline(bert, "Pooling", "Dense", pooling={"pooling_mode": "cls"})
-    steps = json.loads((bert / "modules.json").read_text())
-    steps[0]["path"] = "0_Transformer"
-    (bert / "modules.json").write_text(json.dumps(steps))
-    (bert / "0_Transformer").mkdir()
-    (bert / "config.json").rename(bert / "0_Transformer" / "config.json")
-    assert "Dense" in " ".join(pipeline.read(bert / "0_Transformer").caveats("cls"))
-
-
-def test_a_limit_without_an_end_is_refused(bert: Path) -> None:
-    write_pipeline(bert, "Pooling", pooling={}, max_seq_length=float("inf"))
-    with pytest.raises(ModelError, match="infinity"):
-        pipeline.read(bert)
+def test_questions_about_cls_name_the_pages_that_answer(tmp_path: Path) -> None:
+    save(tmp_path / "model", KINDS["GPT2"][0])
+    with pytest.raises(NoCls, match=r"is a decoder, without .CLS.. Ask where length lives, if"):
+        load_for("norms", models.find(str(tmp_path / "model")))
 
 
 def test_reading_a_pipeline_loads_no_torch() -> None:
-    program = "import sys, clsviz.encoder.pipeline; sys.exit('torch' in sys.modules)"
+    program = "import sys, clsviz.cli; from clsviz.sources import models; models.find('minilm'); "
+    program += "sys.exit(bool({'torch', 'sentence_transformers'} & {*sys.modules}))"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 @pytest.mark.slow
-def test_the_built_in_model_reads_what_sentence_transformers_reads() -> None:
-    import sentence_transformers
-
-    weights_of = models.find("minilm")
-    encoder = load(weights_of)
-    theirs = sentence_transformers.SentenceTransformer(str(weights_of.folder), device="cpu")
+def test_the_built_in_model_emits_what_sentence_transformers_does() -> None:
+    own = models.find("minilm")
+    theirs = SentenceTransformer(str(own.folder), device="cpu")
     texts = [f"{'a word and ' * 200} {end}" for end in ("cat", "dog")] + ["A short one."]
-    means = encoder.vectors(texts, "mean")
-    means /= np.linalg.norm(means, axis=1, keepdims=True)
-    np.testing.assert_allclose(means, theirs.encode(texts), atol=1e-6)
-    assert encoder.tokenizer.max_length == theirs.max_seq_length == 256
-    assert encoder.run(texts, "norms")["truncated"].tolist() == [True, True, False]
+    arrays = load_for("text", own).run(texts, "text")
+    np.testing.assert_allclose(arrays["vectors"][:, 0], theirs.encode(texts), atol=1e-6)
+    assert arrays["truncated"].tolist() == [True, True, False]

@@ -13,6 +13,7 @@ import transformers
 
 from clsviz.encoder.encoder import load
 from clsviz.errors import CorpusError, ModelError
+from clsviz.sources.models import unknown_tokens
 
 from .conftest import Build, weights, write_model, write_tokenizer
 
@@ -45,9 +46,7 @@ REFUSALS: dict[str, Callable[[Path], Any]] = {
     "“odd”, unknown": lambda folder: configure(folder, model_type="odd"),
     "lacks 1 of its weights": lambda folder: reweigh(folder, lambda w: w.pop(DENSE)),
     "wrong shape": lambda folder: configure(folder, intermediate_size=48),
-    "other formats may run code": lambda folder: (folder / WEIGHTS).rename(folder / "pytorch.bin"),
-    "cannot be loaded": lambda folder: (folder / WEIGHTS).write_bytes(b"cut"),
-    "cannot be loaded .*No such file": lambda folder: (folder / "config.json").unlink(),
+    "formats that may run code": lambda folder: (folder / WEIGHTS).rename(folder / "pytorch.bin"),
     "1,000 layers": lambda folder: configure(folder, num_hidden_layers=1000),
     "GB of memory": lambda folder: configure(folder, intermediate_size=10**10),
     "at most 2 tokens": lambda folder: write_tokenizer(folder, model_max_length=2),
@@ -73,6 +72,35 @@ def test_a_missing_pooler_is_only_absent(bert: Path) -> None:
     reweigh(bert, lambda w: [w.pop(name) for name in list(w) if name.startswith("pooler")])
     encoder = load(weights(bert))
     assert encoder.run(["the cat"], "vectors")["pooler"].shape == (1, 0)
+
+
+def test_weights_of_wrapped_models_are_read(bert: Path) -> None:
+    expected = load(weights(bert)).run(["the cat"], "norms")["cls"]
+
+    def wrap(tensors: dict[str, torch.Tensor]) -> None:
+        for name in list(tensors):
+            tensors[f"_orig_mod.module.{name}"] = tensors.pop(name)
+
+    reweigh(other := bert.rename(bert.with_name("wrapped")), wrap)
+    np.testing.assert_array_equal(load(weights(other)).run(["the cat"], "norms")["cls"], expected)
+
+
+def test_long_texts_are_cut_at_the_side_of_the_tokenizer(bert: Path) -> None:
+    write_tokenizer(bert, truncation_side="left", model_max_length=5)
+    tokenizer = load(weights(bert)).tokenizer
+    for text in ("the cat sees a dog .", "the cat", ""):
+        expected = transformers.AutoTokenizer.from_pretrained(bert)(text, truncation=True)
+        ids = tokenizer.with_special_tokens(tokenizer.ids([text])[0])
+        assert ids == expected["input_ids"]
+
+
+def test_the_share_of_unknown_tokens_is_named(bert: Path, tmp_path: Path) -> None:
+    texts = ("the cat sees", "the zebra", "zebra zebra", "")
+    (caveat,) = unknown_tokens(weights(bert), texts)
+    assert caveat.startswith("43% of the tokens, and all of 33% of the texts are unknown to")
+    assert unknown_tokens(weights(bert), ["the cat " * 50 + "zebra"]) == []
+    write_tokenizer(other := tmp_path / "bytes", is_bytes=True)
+    assert unknown_tokens(weights(other), texts) == []
 
 
 def test_a_tokenizer_may_drop_latin_letters(bert: Path) -> None:
@@ -105,12 +133,9 @@ def test_habits_of_a_tokenizer_change_nothing(bert: Path, texts: list[str]) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "types"),
-    [("the [CLS] cat [SEP]", [0, 0, 0, 0, 0, 0]), ("the cat", [1, 1, 1, 0])],
+    ("text", "types"), [("the [CLS] cat [SEP]", [0, 0, 0, 0, 0, 0]), ("the cat", [1, 1, 1, 0])]
 )
-def test_spelt_special_tokens_and_token_types_are_heeded(
-    text: str, types: list[int], bert: Path
-) -> None:
+def test_spelt_special_tokens_and_token_types_are_heeded(text, types, bert) -> None:
     if any(types):
         inputs = ["input_ids", "token_type_ids", "attention_mask"]
         write_tokenizer(bert, frame="[CLS]:1 $A:1 [SEP]:0", model_input_names=inputs)

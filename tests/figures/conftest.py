@@ -30,7 +30,7 @@ def result_of() -> Draw:
         y = 8 - 0.01 * x
         picture = {
             "labels": {"x": "Sentence length (tokens)", "y": "Norm of [CLS] after layer 2"},
-            "curve": {"lengths": x, "norms": y},
+            "curve": {"lengths": x, "norms": y, "is_answer": False},
             "bands": {"lengths": x, "median": y, "low": y - 0.5, "high": y + 0.5},
         }
         r2s = {0: None, 1: 0.1, 2: 0.2, "mean": 0.3}

@@ -39,12 +39,19 @@ def test_the_line_runs_from_the_shortest_to_the_longest_sentence(result_of: Draw
     np.testing.assert_allclose(line.y, np.polyval([-0.01, 8], line.x), rtol=1e-6)
 
 
+def test_the_curve_is_bold_where_it_is_the_answer(result_of: Draw) -> None:
+    picture = result_of().picture
+    answer = {**picture, "curve": {**picture["curve"], "is_answer": True}}
+    for changes, name, width in (({}, "┅", 2), ({"picture": answer}, "━", 3)):
+        curve = trace(scatter.norms(result_of(**changes)), f"{name} smooth curve")
+        assert curve.line.width == width
+        assert curve.line.color != LINE
+
+
 @pytest.mark.parametrize(
     ("is_used", "types"), [(True, ["scattergl", "bar", "bar"]), (False, ["scattergl"])]
 )
-def test_a_result_without_an_answer_has_points_alone(
-    result_of: Draw, is_used: bool, types: list[str]
-) -> None:
+def test_a_result_without_an_answer_has_points_alone(result_of, is_used, types) -> None:
     table = result_of().table.assign(is_used=is_used)
     figure = scatter.norms(result_of(table=table, facts=(), picture={}, details={}))
     assert [one.type for one in figure.data] == types
@@ -88,7 +95,7 @@ def test_an_axis_is_wider_than_rounding(result_of: Draw, norm: float) -> None:
     result = result_of(table=result_of().table.assign(norm=np.float32(norm)), picture={}, facts=())
     span = scatter.norms(result).layout.yaxis.autorangeoptions
     assert span.maxallowed - span.minallowed >= 2e-5 * norm
-    assert span.minallowed < np.float32(norm) < span.maxallowed
+    assert 0 <= span.minallowed <= np.float32(norm) < span.maxallowed
 
 
 def test_stars_lie_where_the_sentences_do_within_the_axes(result_of: Draw) -> None:
@@ -113,12 +120,9 @@ def test_labels_of_stars_do_not_overlap(result_of: Draw) -> None:
 
 
 @pytest.mark.parametrize(
-    ("about", "chosen"),
-    [({}, 2), ({"layer": 1}, 1), ({"layer": None, "pooling": "mean"}, 3)],
+    ("about", "chosen"), [({}, 2), ({"layer": 1}, 1), ({"layer": None, "pooling": "mean"}, 3)]
 )
-def test_the_strip_marks_the_layer_of_the_result(
-    result_of: Draw, about: dict[str, Any], chosen: int
-) -> None:
+def test_the_strip_marks_the_layer_of_the_result(result_of, about, chosen) -> None:
     (bars,) = scatter.strip(result_of(about=about)).data
     assert list(bars.y) == [0, 0.1, 0.2, 0.3]
     constant = "layer 1: R² 10%, of nearly constant norms"
@@ -128,6 +132,6 @@ def test_the_strip_marks_the_layer_of_the_result(
         "layer 2: R² 20%",
         "mean: R² 30%",
     ]
-    assert list(bars.marker.opacity) == [1, scatter.PALE, 1, 1]
+    assert list(bars.marker.pattern.shape) == ["", "/", "", ""]
     assert bars.customdata.tolist() == [0, 1, 2, 3]
     assert list(bars.marker.color) == [LINE if n == chosen else POINTS for n in range(4)]

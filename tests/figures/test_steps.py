@@ -72,6 +72,16 @@ def test_the_way_has_a_bar_for_each_weight_and_norm() -> None:
     assert texts[2:] == [("1.50", 1.5, 0), ("6.94", 6.94, -1)]
 
 
+def test_every_token_has_its_norms_and_the_attention_of_the_layer() -> None:
+    norms, attention = np.array([[1, 10], [100, 1.0]]), np.array([[0.3, 0.7], [0.4, 0.6]])
+    picture = {"tokens": ("[CLS]", "<b>"), "norms": norms, "attention": attention}
+    cells, bars = steps.tokens(
+        Result("anatomy", "?", ".", pd.DataFrame(), picture=picture, about={"layer": 2})
+    ).data
+    np.testing.assert_allclose(cells.z, [[0, 1], [2, 0]], atol=1e-6)
+    assert (cells.text[1][0], list(bars.x)) == ("&lt;b&gt;, layer 0: norm 100", [0.4, 0.6])
+
+
 @pytest.mark.parametrize("corpora", [["c", "c"], ["c", "d"]])
 def test_a_model_has_a_point_with_its_interval_wherever_it_has_a_number(corpora) -> None:
     figure = models(Result("models", "Which?", "A.", TABLE.assign(corpus=corpora)))

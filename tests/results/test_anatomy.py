@@ -1,12 +1,14 @@
 """Inside the model: the answer, and what is stored of it."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from results.conftest import workspace_of
+from safetensors.numpy import save_file
 
 from clsviz.analyses.typed import EXAMPLE, dissect
 from clsviz.encoder.anatomy import Anatomy
@@ -44,9 +46,7 @@ def test_verdicts(size: tuple[int, int, float], verdict: str) -> None:
     assert verdict_of(*size) == f"{verdict} in the embeddings."
 
 
-def test_the_way_has_every_weight_and_the_norms_of_cls(
-    parts: Anatomy, tiny_weights: Weights
-) -> None:
+def test_the_way_has_every_weight_and_the_norms_of_cls(parts, tiny_weights) -> None:
     result = result_of(parts, tiny_weights, TEXT, Experiment(model="tiny"))
     steps = {step["name"]: step for step in result.picture["steps"]}
     assert list(steps) == ["input vector", "embeddings", "layer 1", "layer 2", "pooler"]
@@ -59,10 +59,10 @@ def test_the_way_has_every_weight_and_the_norms_of_cls(
 
 
 def test_a_hidden_state_can_be_copied(parts: Anatomy) -> None:
-    numbers = json.loads(hidden_state(parts, Experiment(layer=1, pooling="mean"), "Tiny"))
+    numbers = json.loads(hidden_state(parts.states, Experiment(layer=1, pooling="mean"), "Tiny"))
     np.testing.assert_allclose(numbers, parts.states[1], 1e-6)
     with pytest.raises(SettingError, match="layer is 3, and Tiny has layers 0 to 2"):
-        hidden_state(parts, Experiment(layer=3), "Tiny")
+        hidden_state(parts.states, Experiment(layer=3), "Tiny")
 
 
 def test_answers_name_the_numbers_of_this_model(parts: Anatomy, tiny_weights: Weights) -> None:
@@ -72,9 +72,15 @@ def test_answers_name_the_numbers_of_this_model(parts: Anatomy, tiny_weights: We
     assert "the same up to rounding" in pooler(parts)[1]
 
 
-def test_a_text_that_is_cut_and_weights_that_are_random_are_caveats(
-    tiny_weights: Weights, store: Results
-) -> None:
+def test_a_head_for_classes_is_named_with_its_shape(parts, tiny_weights, tmp_path: Path) -> None:
+    shutil.copytree(tiny_weights.folder, folder := tmp_path / "model")
+    assert "have no head" in str(answers(parts, tiny_weights))
+    save_file({"classifier.weight": np.zeros((3, 16))}, folder / "model-2.safetensors")
+    classifier = answers(parts, replace(tiny_weights, folder=folder))
+    assert "a head: classifier.weight 3 × 16." in str(classifier)
+
+
+def test_a_text_that_is_cut_and_weights_that_are_random_are_caveats(tiny_weights, store) -> None:
     text, random = "the cat " * 40, replace(tiny_weights, is_untrained=True)
     parts = dissect(tiny_weights, "exact", text, workspace_of(store), silent)
     assert result_of(parts, random, text, Experiment()).caveats == (

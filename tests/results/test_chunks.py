@@ -258,14 +258,7 @@ def test_own_chunks_are_compared_with_sentences_of_their_length(
     ],
 )
 def test_the_verdict_the_advice_and_the_advised_length_agree(
-    cosine: list[float],
-    dot: list[float],
-    recalls: list[float],
-    verdict: str,
-    advice: str,
-    tokens: int | None,
-    cut: Chunks,
-    tiny_weights: Weights,
+    cosine, dot, recalls, verdict, advice, tokens, cut, tiny_weights
 ) -> None:
     result = answer(cut, tiny_weights, measured(cosine, dot, recalls), similarity="dot")
     assert re.match(verdict, result.verdict)
@@ -293,12 +286,7 @@ def test_the_verdict_the_advice_and_the_advised_length_agree(
     ],
 )
 def test_a_limit_is_exceeded_where_the_interval_is_beyond_it(
-    lost: float,
-    exceeded: list[str],
-    undecided: list[str],
-    caveat: str,
-    cut: Chunks,
-    tiny_weights: Weights,
+    lost, exceeded, undecided, caveat, cut, tiny_weights
 ) -> None:
     one = measured([1, 0.9, 0.8], [1, 0.9, 0.8], [])
     result = answer(cut, tiny_weights, one, chunk_tokens=40, max_lost=lost)

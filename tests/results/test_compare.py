@@ -120,9 +120,7 @@ def test_neither_a_copy_nor_another_order_changes_a_number(
     assert rows.iloc[0].equals(rows.iloc[2])  # of the same weights
 
 
-def test_searches_are_those_of_the_search_test(
-    names: list[str], corpus_file: Path, store: Path
-) -> None:
+def test_searches_are_those_of_the_search_test(names, corpus_file, store) -> None:
     texts = str(corpus_file)
     both = clsviz.compare(names[:2], texts, search_corpus=texts, store=store)
     for place, name in enumerate(names[:2]):
@@ -132,9 +130,7 @@ def test_searches_are_those_of_the_search_test(
     assert both.table["recall_margin"][0] > 0
 
 
-def test_pieces_are_those_of_the_chunk_test(
-    names: list[str], sentences: list[str], store: Path, tmp_path: Path, capsys
-) -> None:
+def test_pieces_are_those_of_the_chunk_test(names, sentences, store, tmp_path, capsys) -> None:
     book = tmp_path / "book.txt"
     starts = [text.split()[:6] for text in sentences if len(text.split()) > 6]
     book.write_text(" ".join(f"The {' '.join(words)}." for words in starts))
@@ -159,9 +155,7 @@ def test_pieces_are_those_of_the_chunk_test(
     assert cli.main(["compare", "--query", link.replace("=true", "=perhaps")]) == 2
 
 
-def test_texts_of_one_sentence_have_no_pieces(
-    names: list[str], corpus_file: Path, store: Path, tmp_path: Path
-) -> None:
+def test_texts_of_one_sentence_have_no_pieces(names, corpus_file, store, tmp_path) -> None:
     table = tmp_path / "table.csv"
     table.write_text("text\n" + corpus_file.read_text())
     options = {"chunks": True, "store": store}
@@ -202,16 +196,7 @@ def test_a_table_has_a_row_for_each_model_and_corpus(
     assert cli.main([*words, "--plot", str(tmp_path / "picture.svg")]) == 0
 
 
-def test_the_command_and_the_link_repeat_a_comparison(
-    result: Result, names: list[str], corpus_file: Path, store: Path, capsys
-) -> None:
-    link = f"http://a.b/compare?model={names[0]}&others={names[1]}&others={names[2]}"
-    link += f"&corpus={corpus_file}"
-    retrievers = [
-        shlex.split(result.command)[1:],
-        ["compare", "--query", link, "--search-corpus", ""],
-    ]
-    for words in retrievers:
-        assert cli.main([*words, "--json", "--store", str(store)]) == 0
-        models = json.loads(capsys.readouterr().out)["models"]
-        assert models == result.json()["models"]
+def test_the_command_repeats_a_comparison(result: Result, store: Path, capsys) -> None:
+    words = shlex.split(result.command)[1:]
+    assert cli.main([*words, "--json", "--store", str(store)]) == 0
+    assert json.loads(capsys.readouterr().out)["models"] == result.json()["models"]

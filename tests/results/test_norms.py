@@ -3,14 +3,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import clsviz
 from clsviz.analyses.norms import fit, points
 from clsviz.analyses.select import select
 from clsviz.errors import SettingError
+from clsviz.results.norms import lengths_of, verdict_of
 from clsviz.results.norms import result as result_of
-from clsviz.results.norms import verdict_of
 from clsviz.sources.corpora import Reading
 from clsviz.statistics.curve import Curve
 from clsviz.statistics.lengths import Spread
@@ -167,7 +168,8 @@ def test_sentences_left_out_are_counted(measured, experiment, store, n_tokens) -
     cut = replace(measured, key="cut", norms=replace(measured.norms, truncated=is_cut))
     view = replace(experiment, sample_size=400)
     result = result_of(fit(cut, view, store), view)
-    assert result.caveats[:3] == (
+    assert result.caveats[0].startswith("5% of the tokens are unknown to Tiny")
+    assert result.caveats[1:4] == (
         f"Left out: {(n_tokens >= 30).sum()} sentences of 30 tokens or more.",
         "Left out: 7 sentences longer than the model reads.",
         "The corpus has 280 sentences: the sample is all of them.",
@@ -196,3 +198,9 @@ def test_layers_whose_norms_are_nearly_constant_are_marked(measured, experiment,
     flat = replace(measured, key="flat", norms=replace(measured.norms, cls=cls))
     layers = fit(flat, experiment, store).layers
     assert [layer["is_nearly_constant"] for layer in layers[:3]] == [None, True, False]
+
+
+def test_lengths_of_what_was_picked_stand_next_to_those_of_all() -> None:
+    table = pd.DataFrame({"n_tokens": [5, 19, 20, 40, 90], "is_used": [True] * 4 + [False]})
+    picked = "Of these 3 sentences, 67% have fewer than 20 tokens (all: 50%)."
+    assert lengths_of(table, [0, 1, 3]) == f"{picked} Their median is 19 tokens (all: 19.5)."

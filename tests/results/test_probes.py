@@ -4,14 +4,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import WORDS
 from sklearn.preprocessing import normalize
 
-from clsviz import api
+from clsviz import Encoder, api
 from clsviz.analyses.probes import PENDING, ProbeNumbers, ProbeScores, control, find, score
+from clsviz.analyses.recall import Recalls
 from clsviz.errors import SettingError
 from clsviz.measurements import Vectors
 from clsviz.progress import silent
-from clsviz.results.probes import findings, verdict_of
+from clsviz.results.probes import advice_of, findings, verdict_of
 from clsviz.results.probes import result as result_of
 from clsviz.results.result import Fact, Result
 from clsviz.settings import Experiment
@@ -64,19 +66,12 @@ def test_a_layer_that_chance_explains_is_none(options: dict) -> None:
 @pytest.mark.parametrize(
     ("direction", "half", "shuffled", "titles"),
     [
-        (
-            2.1,
-            4.3,
-            -0.001,
-            ["better", "almost as well", "In shuffled lengths, a probe finds nothing"],
-        ),
+        (2.1, 4.3, -0.001, ["better", "almost as well", "shuffled lengths, a probe finds nothing"]),
         (4.2, 4.9, 0.02, ["as well", "worse", "In shuffled lengths, a probe finds some"]),
         (4.7, NAN, NAN, ["worse"]),
     ],
 )
-def test_checks_are_put_in_words(
-    direction: float, half: float, shuffled: float, titles: list[str]
-) -> None:
+def test_checks_are_put_in_words(direction, half, shuffled, titles) -> None:
     errors = {"vector_error": 4.1, "direction_error": direction, "half_error": half}
     values = {**errors, "shuffled_probe_r_squared": shuffled}
     facts = tuple(Fact(key, key, value) for key, value in values.items())
@@ -148,8 +143,6 @@ def test_numbers_are_found_without_measuring(measured, experiment, store) -> Non
 
 
 def test_a_vector_without_a_probe_is_refused(measured, experiment, store) -> None:
-    with pytest.raises(SettingError, match="layer is 3, and Tiny has layers 0 to 2"):
-        answer(measured, replace(experiment, layer=3), store)
     with pytest.raises(SettingError, match="layer is 1, and probes of mean-pooled vectors"):
         answer(measured, replace(experiment, layer=1, pooling="mean"), store)
     with pytest.raises(SettingError, match="probe_size is 6,000, and sample_size only 5,000"):
@@ -199,9 +192,63 @@ def test_random_weights_are_of_three_seeds(
     assert result.json()["random_weights"][0] == {"layer": 0, "low": None, "high": None}
 
 
+@pytest.fixture(scope="module")
+def titled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of 150 texts, each with every third of its words as its title."""
+    rows = [[w for n, w in enumerate(WORDS) if row * 7919 >> n & 1] for row in range(1, 151)]
+    texts = [f"{' '.join(words)} {row}" for row, words in enumerate(rows)]
+    table = pd.DataFrame({"title": [" ".join(text.split()[::3]) for text in texts], "text": texts})
+    path = tmp_path_factory.mktemp("titled") / "titled.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+def test_recall_is_that_of_the_vectors_after_each_layer(
+    tiny_model: Path, experiment: Experiment, titled: Path, tmp_path: Path
+) -> None:
+    view = asdict(replace(experiment, model=str(tiny_model)))
+    result = api.probe(**view, recall=True, search_corpus=str(titled), store=tmp_path)
+    encoder, table = Encoder(str(tiny_model)), pd.read_csv(titled)
+    for name, layer in [("cls", 1), ("cls", 2), ("mean", None), ("pooler", None)]:
+        pair = [encoder.vectors(list(table[column]), name, layer) for column in ("title", "text")]
+        cosines = normalize(pair[0].astype(float)) @ normalize(pair[1].astype(float)).T
+        ranks = (cosines > np.diag(cosines)[:, None] + 1e-9).sum(axis=1)
+        rows = result.table[result.table["vector"] == name].set_index("layer")
+        assert rows["recall_at_10"][layer or 2] == pytest.approx((ranks < 10).mean(), abs=0.02)
+    layers = result.json()["layers"]
+    assert layers[0]["recall_at_10"] == pytest.approx(10 / 150)
+    low, high = layers[2]["recall_at_10_interval"]
+    assert low < layers[2]["recall_at_10"] < high
+    stored = api.probe(**view, recall=None, search_corpus=str(titled), store=tmp_path)
+    assert stored.json() == result.json() | {"seconds": 0}
+    assert f"--recall --search-corpus {titled}" in result.command
+    with pytest.raises(SettingError, match="Probes search nothing without recall"):
+        api.probe(**view, search_corpus=str(titled), store=tmp_path)
+
+
+LAST = "Take the last layer: there [CLS] finds 60% of right texts, "
+
+
+@pytest.mark.parametrize(
+    ("best", "ends", "advice"),
+    [
+        (0.3, (-0.4, -0.2), f"{LAST}surely more than after any other."),
+        (0.62, (-0.02, 0.06), f"{LAST}and after no other surely more."),
+        (0.7, (0.05, 0.15), "Take layer 1: there [CLS] finds 70% of right texts, surely more than"),
+    ],
+)
+def test_the_layer_to_take_is_surely_the_best_or_the_last(best, ends, advice) -> None:
+    numbers = np.array([[0.01, 0.0, 0.02], [best, best, best], [0.6, 0.55, 0.65]])
+    recalls = Recalls(numbers, 0.01, 0, 1, best - 0.6, *ends)
+    assert advice_of(recalls, 2).startswith(advice)
+    nothing = replace(recalls, chance=0.9)
+    assert advice_of(nothing, 2).startswith("No layer to take")
+
+
 def test_the_default_view_is_shipped(tmp_path) -> None:
     for view in (Experiment(), Experiment(layer=6), Experiment(pooling="mean")):
-        result = api.probe(**asdict(view), random_weights=True, store=tmp_path)
+        result = api.probe(**asdict(view), random_weights=True, recall=True, store=tmp_path)
+        assert round(result.table["recall_at_10"][6], 2) == 0.53
         assert round(result.table["probe_error"][6], 1) == 4.3
         assert round(result.table["probe_error"][1], 1) == 0.6
         assert result.json()["random_weights"][6]["high"] < 1.5

@@ -18,7 +18,9 @@ from clsviz.analyses.typed import (
     Trace,
     beginnings,
     cosine,
+    dissect,
     nearest_of,
+    shared_words,
     trace,
     vector_of,
 )
@@ -160,6 +162,21 @@ def test_the_nearest_sentences_are_those_of_the_highest_cosine(
     assert cosine(vector[0], others[0]) == pytest.approx(expected[0])
     assert table["sentence"].iloc[0] == sentences[np.argmax(cosines)]
     assert list(table["cosine"]) == sorted(cosines)[: -len(table) - 1 : -1]
+
+
+def test_words_in_two_sentences_have_the_cosine_of_their_mean_tokens(lively, store) -> None:
+    texts, encoder = (
+        ["A small cat sings in the house", "the dog sees small Cat, a cat"],
+        load(lively),
+    )
+    first, second = (dissect(lively, "exact", one, workspace_of(store), silent) for one in texts)
+    words = shared_words(first, second, 1).set_index("word")
+    assert list(words.index) == ["a", "small", "cat", "the"]
+    vectors = [encoder.tokens(text) for text in texts]
+    pair = vectors[0][3, 1], vectors[1][5, 1]
+    assert words["after"]["cat"] == pytest.approx(
+        1 - cdist(*np.array(pair)[:, None], "cosine")[0, 0]
+    )
 
 
 def test_vectors_that_do_not_differ_have_no_nearest(trace_of, measured, view) -> None:

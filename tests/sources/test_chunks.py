@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clsviz.errors import Undefined
+from clsviz.errors import ClsvizError, Undefined
 from clsviz.settings import Experiment
 from clsviz.sources import chunks
 
@@ -61,9 +61,7 @@ def test_near_duplicates_are_right_too_and_search_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("size", "least", "n"), [(600, 12, 600), (1700, 2, 1684)])
-def test_short_texts_give_way_to_long_ones_where_these_suffice(
-    size: int, least: int, n: int, tmp_path: Path
-) -> None:
+def test_short_texts_give_way_to_long_ones_where_these_suffice(size, least, n, tmp_path) -> None:
     long = [" ".join(map(sentence, range(at, at + 12))) for at in range(0, 1404, 12)]
     short = [" ".join(map(sentence, range(at, at + 2))) for at in range(1420, 1700, 2)]
     cut = chunks.find(memory(sample_size=size), tmp_path, [*long, *short, sentence(1701)])
@@ -94,6 +92,22 @@ def test_a_sentence_is_in_own_chunks_or_cut_in_two_or_left_out(
     assert abs(len(cut.queries) - sum(is_before)) <= 1
     assert "Your chunks that hold nothing of the texts: 2." in cut.caveats
     assert any("hold nothing, left out: 1" in caveat for caveat in cut.caveats)
+
+
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        (
+            ["Wholly other words stand in here, and nothing else."] * 20,
+            "hold only 0 of the sentenc",
+        ),
+        (["One chunk."], "Only 1 chunks are in your file, and 10 are needed"),
+        ("mine", "chunks is “mine”, not a file. Name a .parquet"),
+    ],
+)
+def test_chunks_of_nothing_are_refused(own: object, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ClsvizError, match=message):
+        chunks.find(memory(), tmp_path, [" ".join(map(sentence, range(200)))], own=own)
 
 
 def test_overlapping_chunks_share_sentences_and_hold_all(tmp_path: Path) -> None:
@@ -133,8 +147,6 @@ def test_letters_are_the_words_of_chinese(tmp_path: Path) -> None:
         (["I saw it. You did. "] * 200, 500, "Only 0 of 400 .* Give longer texts"),
     ],
 )
-def test_texts_with_too_few_searches_cannot_tell(
-    texts: list[str], size: int, message: str, tmp_path: Path
-) -> None:
+def test_texts_with_too_few_searches_cannot_tell(texts, size, message, tmp_path) -> None:
     with pytest.raises(Undefined, match=message):
         chunks.find(memory(sample_size=size), tmp_path, texts)

@@ -36,7 +36,7 @@ def test_fingerprints_do_not_depend_on_pieces() -> None:
 
 
 def test_shipped_corpora_have_no_settings(tmp_path: Path) -> None:
-    for setting in ("configuration", "split", "column", "encoding", "segmentation"):
+    for setting in ("configuration", "split", "column", "encoding", "language"):
         with pytest.raises(SettingError, match=setting):
             corpora.open_corpus(Experiment(**{setting: "lines"}), tmp_path)
 
@@ -56,9 +56,7 @@ print(*sorted({"pandas", "datasets", "sklearn", "scipy", "torch"} & set(sys.modu
     assert run.stdout.split() == []
 
 
-def test_a_file_is_read_once_and_again_when_it_changes(
-    read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_read_once_and_again_when_it_changes(read, tmp_path, monkeypatch) -> None:
     opened: list[Path] = []
     original = tables.open_table
     monkeypatch.setattr(tables, "open_table", lambda *a: opened.append(a[0]) or original(*a))
@@ -88,15 +86,17 @@ def test_damaged_copies_are_made_again_and_all_have_the_time_of_their_last_use(
     assert copy.stat().st_mtime > 0
 
 
-def test_names_of_files_differ_from_datasets_without_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_that_exist_are_corpora_but_to_visitors(tmp_path, monkeypatch) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "name").write_text("text")
     monkeypatch.chdir(tmp_path)
-    names = ["a/b.csv", "./a", "a.TXT.gz", "upload-x", "a/b", "folder/name", "x" * 400]
-    assert [corpora.is_file(name) for name in names] == [True] * 4 + [False] * 3
-    assert [corpora.is_on_hub(name) for name in names] == [False] * 4 + [True] * 3
+    names = ["a/b.csv", "./a", "a.TXT.gz", "upload-x", "a.docx", "a/b", "x" * 400]
+    some = ["folder/name", "folder"]
+    assert list(map(corpora.is_file, names + some)) == [True] * 5 + [False] * 2 + [True] * 2
+    with pytest.raises(CorpusError, match="“folder” is a folder"):
+        corpora.check("folder", tmp_path)
+    monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
+    assert list(map(corpora.is_on_hub, names + some)) == [False] * 5 + [True] * 4
 
 
 @pytest.mark.parametrize(
@@ -106,9 +106,7 @@ def test_names_of_files_differ_from_datasets_without_the_disk(
         *("./pipe.txt", "./" + "x" * 300 + ".txt", "./a.docx"),
     ],
 )
-def test_names_that_no_corpus_can_have_are_noticed_at_once(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_that_no_corpus_can_have_are_noticed_at_once(name, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe.txt")
     Path("a.docx").touch()
@@ -146,7 +144,7 @@ def test_texts_in_memory_keep_order_index_and_white_space(source: object, index:
         ("one text", {}, "single value, of type str"),
         (5, {}, "single value, of type int"),
         (None, {}, "single value, of type NoneType"),
-        ({"a": {"text": ["b"]}}, {}, "single value, of type dict"),
+        ({"a": {"b": ["c"]}, "d": 1}, {}, "keys “a”, “d”, which is no table"),
         ({"a": ["b"], "c": ["d", "e"]}, {}, "different lengths"),
         (datasets.DatasetDict({"a": DATASET, "b": DATASET}), {}, "Choose “a”, “b” as split"),
         (datasets.Dataset.from_dict({"tokens": [["a", "b"]]}), {}, "“tokens”"),
@@ -193,8 +191,9 @@ def test_a_larger_sample_begins_with_the_smaller_one(tmp_path: Path) -> None:
         for n, seed in ((9, 1), ("all", 1), (9, 2))
     )
     assert small.sentences() == large.sentences(0, 9) != other.sentences()
-    rows = np.random.RandomState(1).permutation(len(large.corpus.table))
-    assert large.sentences(90) == [texts(large.corpus)[row] for row in rows[90:]]
+    all_texts = texts(large.corpus)
+    rows = np.random.RandomState(1).permutation(len(all_texts))
+    assert large.sentences(90) == [all_texts[row] for row in rows[90:]]
 
 
 @pytest.mark.parametrize(
@@ -206,9 +205,7 @@ def test_an_upload_of_any_name_is_read(tmp_path: Path, name: str) -> None:
     assert {path.parent.name for path in tmp_path.rglob("*.txt")} == {corpus}
 
 
-def test_copies_of_uploads_count_as_uploads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_copies_of_uploads_count_as_uploads(tmp_path, monkeypatch) -> None:
     name = uploads.store(tmp_path, "a.txt", b"One sentence.\nAnother one.\n")
     monkeypatch.setenv("CLSVIZ_LIMIT_UPLOADS_BYTES", "100")
     corpora.open_corpus(Experiment(corpus=name), tmp_path)

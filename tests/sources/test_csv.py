@@ -36,9 +36,7 @@ def table(lines: list[str], changes: dict[int, str], header: str = "id,text") ->
         ({500: '500,an "odd mark', 501: '501,5" wide', 502: '502,"x" and "y"'}, 0),
     ],
 )
-def test_marks_that_nothing_closes_swallow_no_rows(
-    read: Read, changes: dict[int, str], n_unclosed: int
-) -> None:
+def test_marks_that_nothing_closes_swallow_no_rows(read, changes, n_unclosed) -> None:
     corpus = read("a.csv", table(UNQUOTED, changes))
     rows = [changes.get(n, line).split(",")[1] for n, line in enumerate(UNQUOTED)]
     assert texts(corpus) == rows
@@ -56,9 +54,7 @@ def test_marks_that_nothing_closes_swallow_no_rows(
         ('"an \\"odd\\" mark"', 'an "odd" mark'),
     ],
 )
-def test_one_odd_field_in_a_quoted_table_stays_in_its_row(
-    read: Read, field: str, text: str
-) -> None:
+def test_one_odd_field_in_a_quoted_table_stays_in_its_row(read, field, text) -> None:
     rows = texts(read("a.csv", table(QUOTED, {500: f'"500",{field}'}, '"id","text"')))
     assert len(rows) == 1000
     assert rows[499:502] == ["text number 499, at ease", text, "text number 501, at ease"]
@@ -72,9 +68,7 @@ fields = st.text(st.characters(codec="utf-8"), max_size=8)
     st.sampled_from(",;\t|"),
     st.sampled_from(["\n", "\r\n", "\r"]),
 )
-def test_tables_written_by_pythons_csv_come_back(
-    rows: list[tuple[str, str]], mark: str, end: str
-) -> None:
+def test_tables_written_by_pythons_csv_come_back(rows, mark, end) -> None:
     file = io.StringIO()
     csv.writer(file, delimiter=mark, lineterminator=end, quoting=csv.QUOTE_ALL).writerows(rows)
     doubts: Counter[str] = Counter()
@@ -115,6 +109,38 @@ def test_layouts_of_people_are_read(read: Read, content: str, rows: list[str]) -
     for settings in ({}, {"column": "text"}):
         corpus = read("a.csv", content, **settings)
         assert (corpus.reading.column, texts(corpus)) == ("text", rows)
+
+
+LONG = ["One text of some words which ends.", "Another one no longer than it.", "And a third."]
+SHORT = ["a word", "two words", "three words"]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [f"{n % 2},Title {n},{text}" for n, text in enumerate(LONG)],
+        [f'"{text}"' for text in LONG],
+        [f"positive|{text}" for text in LONG],
+        [f"doc{n};{text}" for n, text in enumerate(SHORT)],
+        [f"2024-01-0{n + 1}\t{text}" for n, text in enumerate(SHORT)],
+    ],
+)
+def test_a_first_line_like_those_below_is_a_text(read: Read, rows: list[str]) -> None:
+    corpus = read("a.csv", "\n".join(rows))
+    width = len(re.split(r"[,\t|;](?=\S)", rows[0]))
+    assert (corpus.reading.column, len(texts(corpus))) == (str(width), 3)
+    assert corpus.reading.caveats[0].startswith("The first line is a text like those below it")
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["Zeit,Was hat Ihnen an dem Kurs am besten gefallen?", ",0", "0,1", "Nr.;Satz", "My Text"],
+)
+def test_names_of_columns_are_no_text(read: Read, header: str) -> None:
+    mark = re.sub(r"[^,;\t]", "", header)
+    rows = [f"{n + 3}{mark}{text}" if mark else text for n, text in enumerate(LONG)]
+    corpus = read("a.csv", "\n".join([header, *rows]))
+    assert (len(texts(corpus)), corpus.reading.caveats) == (3, ())
 
 
 def test_doubtful_rows_are_counted(read: Read) -> None:

@@ -60,9 +60,7 @@ def test_a_setting_overrules_the_guess(read: Read) -> None:
         *(("shift_jis", "utf-16-be"), ("euc_kr", "utf-16-le"), ("euc_kr", "utf-32-be")),
     ],
 )
-def test_encodings_that_are_never_guessed_are_asked_for(
-    read: Read, language: str, encoding: str
-) -> None:
+def test_encodings_that_are_never_guessed_are_asked_for(read, language, encoding) -> None:
     lines = TEXTS[language].split("\n")
     with pytest.raises(CorpusError, match="Set its encoding"):
         read("a.txt", TEXTS[language].encode(encoding))
@@ -71,12 +69,9 @@ def test_encodings_that_are_never_guessed_are_asked_for(
 
 
 @pytest.mark.parametrize(
-    "encoding",
-    [*("utf-16", "utf-32", "utf-16-le", "utf-7"), *("klingon", "hex", "rot13")],
+    "encoding", [*("utf-16", "utf-32", "utf-16-le", "utf-7"), *("klingon", "hex", "rot13")]
 )
-def test_encodings_that_a_file_is_not_in_or_python_lacks_are_refused(
-    read: Read, encoding: str
-) -> None:
+def test_encodings_that_a_file_is_not_in_or_python_lacks_are_refused(read, encoding) -> None:
     with pytest.raises(SettingError, match=encoding):
         read("a.csv", "id,text\n1,Grüße\n".encode("cp1252"), encoding=encoding)
 

@@ -63,10 +63,3 @@ def test_beyond_the_first_only_copies_are_found(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(near_duplicates, "MOST_COMPARED", 2)
     sentences = ["Page 1", "b", "Page 2", " page  1", "c", "B", "C"]
     assert find(sentences).tolist() == [0, 1, 2, 0, 3, 1, 3]
-
-
-@pytest.mark.timeout(120)
-def test_sentences_of_three_words_in_all_take_seconds() -> None:
-    rng = np.random.default_rng(0)
-    sentences = [" ".join(rng.choice(["a", "b", "c"], 12)) for _ in range(5000)]
-    assert len(find(sentences)) == 5000

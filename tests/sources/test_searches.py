@@ -7,34 +7,18 @@ import pytest
 
 from clsviz.errors import ClsvizError
 from clsviz.settings import Experiment
-from clsviz.sources import searches
-from clsviz.sources.searches import Searches, id_of
+from clsviz.sources import judgements, searches
+from clsviz.sources.searches import Searches
 
 from .conftest import texts
-
-LONG = "12345678901234567890123456789012"
-
-
-@pytest.mark.parametrize(
-    ("spellings", "expected"),
-    [
-        (["0", "0.0", "00", " 0 "], "0"),
-        (["1e+16", "10000000000000000", "10000000000000000.0"], "1" + "0" * 16),
-        *(([text], text) for text in (LONG, "doc-1", "0.5", "12e5")),
-    ],
-)
-def test_whole_numbers_are_equal_and_everything_else_is_text(
-    spellings: list[str], expected: str
-) -> None:
-    assert {id_of(spelling) for spelling in spellings} == {expected}
 
 
 def find(frame: pd.DataFrame, folder: Path, judged: pd.DataFrame | None = None, **options):
     """The searches of two tables in files."""
     frame.to_csv(folder / "texts.csv", index=False)
     if judged is not None:
-        options["judged"] = folder / "judged.jsonl"
-        judged.to_json(options["judged"], orient="records", lines=True)
+        judged.to_json(folder / "judged.jsonl", orient="records", lines=True)
+        options["judged"] = judgements.read(folder / "judged.jsonl")
     names = {"sample_size", "seed", "column"} & options.keys()
     settings = {"sample_size": "all", **{name: options.pop(name) for name in names}}
     experiment = Experiment(corpus=str(folder / "texts.csv"), **settings)
@@ -79,7 +63,7 @@ def test_equal_titles_are_one_search_and_copies_of_a_right_text_are_right(tmp_pa
 
 
 def test_every_text_with_a_right_id_is_right_and_the_rest_is_counted(tmp_path: Path) -> None:
-    judged = JUDGED.assign(ids=[f"{row}.0" for row in range(40)])
+    judged = JUDGED.assign(ids=[*map(str, range(40))])
     judged.loc[0, "ids"] = "0 1 999"
     judged.loc[len(judged)] = ["Nobody", "999 998"]
     made = find(table(80).assign(id=[row % 40 for row in range(80)]), tmp_path, judged)
@@ -140,13 +124,11 @@ def test_any_column_may_hold_the_titles(tmp_path: Path) -> None:
         ("“riddles”", FRAME, None, {"task": "riddles"}),
         ("no column “id”", FRAME.drop(columns="id"), JUDGED, {}),
         ("None of the texts", FRAME, JUDGED.assign(ids="x"), {}),
-        ("ids in row 1 of “judged.jsonl” are lists", FRAME, JUDGED.assign(ids=[[1]] * 40), {}),
+        ("“good”, which is no grade", FRAME, JUDGED.assign(label="good"), {}),
         ("lacks a column", FRAME, JUDGED.drop(columns="ids"), {}),
     ],
     ids=range(10),
 )
-def test_an_error_names_its_cause(
-    reason: str, frame: pd.DataFrame, judged: pd.DataFrame | None, options: dict, tmp_path: Path
-) -> None:
+def test_an_error_names_its_cause(reason, frame, judged, options, tmp_path) -> None:
     with pytest.raises(ClsvizError, match=reason):
         find(frame, tmp_path, judged, **options)

@@ -1,12 +1,15 @@
 """Sentences and paragraphs."""
 
+import json
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clsviz.sources.sentences import cut, is_wrapped
+from clsviz.errors import SettingError
+from clsviz.sources.languages import guess
+from clsviz.sources.sentences import cut, is_wrapped, n_words
 
 from .conftest import Read, texts
 
@@ -77,3 +80,73 @@ def test_lines_that_are_sentences_stay_lines(read: Read) -> None:
     corpus = read("lines.txt", "\n".join(lines))
     assert (corpus.reading.segmentation, texts(corpus)) == ("lines", lines)
     assert not is_wrapped([line.lower() for line in lines])
+
+
+OTHERS = {
+    "de": "Siehe Abs. 3 des Vertrags.|Er wohnt in der Hauptstr. 5 in Bonn.|Sie kommt ggf. später."
+    "|Die Sitzung ist am 3. Oktober.|Am 7. Mai sprach Frau Dr. Meier über Bericht Nr. 5.|Ja.",
+    "es": "Ayer vino la Dra. Gómez con el Sr. Pérez.|Es la pág. 12 del libro.|¿Quién vino?|Ud. ya.",
+    "fr": "Il habite av. Foch avec Mme. Durand.|« Où vas-tu ? » demande-t-il.|C’est la p. 12.",
+    "ru": "Проф. Иванов живёт на ул. Ленина.|Он родился в 1950 г. и умер там же.|Это известно.",
+    "pl": "Prof. Nowak mieszka przy ul. Długiej.|Pisze książki.",
+    "da": "Den 4. Maj kom de hjem.|Mødet varer ca. 5 timer.",
+    "pt": "O Sr. Silva mora na Av. Paulista.|Ele não gosta de ler.",
+    "it": "Il sig. Rossi abita in via Roma, n. 5.|Il dott. Bianchi non viene.",
+    "nl": "Dhr. Jansen woont in de Kerkstr. 5.|Hij is o.a. leraar.",
+    "tr": "Dr. Ahmet bey geldi.|Saat 5. sırada ve çok geç.",
+    "zh": "他走了……|她没有说话。|真的吗？|他说：“好。”",
+    "ja": "彼は行った。|彼女は黙った……|雨が降っていた。",
+    "el": "Πού πήγες;|Ο κ. Παπάς ήρθε.|Ήταν ανοιχτή;",
+    "hi": "वह घर गया।|क्या वह पहुँचा?|हाँ।",
+    "ar": "ذهب إلى البيت.|هل وصل؟|نعم.",
+    "uk": "Він живе на вул. Шевченка.|Це так.",
+}
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_each_language_is_cut_by_its_own_rules(language: str) -> None:
+    text, blank = OTHERS[language], "" if language in ("zh", "ja") else " "
+    assert cut(text.replace("|", blank), language) == text.split("|")
+    assert guess(text) == language
+
+
+GERMAN = [f"Am {n}. Mai kam Frau Dr. Meier in die Hauptstr. {n}. Das war es." for n in range(1, 4)]
+ENGLISH = [f"It was the end of day {n} and we left. There was nobody." for n in range(3)]
+
+
+def test_a_corpus_is_cut_by_its_language_or_each_text_by_its_own(read: Read) -> None:
+    corpus = read("a.jsonl", "\n".join(map(json.dumps, GERMAN)), segmentation="sentences")
+    assert (corpus.reading.language, len(texts(corpus))) == ("de", 6)
+    assert "rules of the language de, a guess" in corpus.reading.caveats[0]
+    both = "\n".join(map(json.dumps, GERMAN + ENGLISH))
+    corpus = read("b.jsonl", both, segmentation="sentences")
+    assert (corpus.reading.language, len(texts(corpus))) == ("several", 12)
+    corpus = read("b.jsonl", both, segmentation="sentences", language="en")
+    assert (corpus.reading.language, len(texts(corpus))) == ("en", 15)
+    for settings in ({"language": "xx"}, {"language": "de", "segmentation": "lines"}):
+        with pytest.raises(SettingError, match="language is"):
+            read("b.jsonl", both, **settings)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["Anna: Are you coming tonight", "Ben: yes, at eight", "[10:32] ben: hello there"],
+        ["Installation", "Run the setup script to install all packages.", "Then restart."],
+        ["# Title", "Text begins here and\ngoes on.", "- an item", "| Name | Age |", "|---|---|"],
+        ["1", "00:00:01,000 --> 00:00:02,500", "Hello there,\nmy friend.", "2"],
+        ["Dear Anna,", "I am writing to you.", "Best,", "Ben"],
+        ["Return the value of the\nPython interpreter."],
+        re.split(r"(?<=\.)\s", WRAPPED.partition("\n\n")[0]),
+    ],
+    ids=range(7),
+)
+def test_line_breaks_end_remarks_rows_and_headings_but_not_wrapped_lines(lines: list[str]) -> None:
+    assert cut("\n".join(lines)) == lines
+
+
+@pytest.mark.parametrize(
+    ("text", "n"), [("我们 GPU 走了。", 5), ("กำลัง", 4), ("Это так.", 2), ("a — b", 3)]
+)
+def test_letters_of_scripts_without_spaces_are_words(text: str, n: int) -> None:
+    assert n_words(text) == n

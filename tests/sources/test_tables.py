@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -42,6 +43,35 @@ def test_texts_are_measured_as_given(read: Read, name: str, content: bytes | str
     assert texts(read(name, content)) == CODE
 
 
+RECORDS = pd.DataFrame({"id": ["a", "b", "c"], "text": ["One is", "Two is", "Three is"]})
+TEXTS = list(RECORDS["text"])
+BY_ID = dict(zip(RECORDS["id"], TEXTS, strict=True))
+ROWS = RECORDS.to_numpy().tolist()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(RECORDS.to_json(orient=form) for form in ("records", "split", "table", "columns")),
+        RECORDS.set_index("id").to_json(orient="index"),
+        *(RECORDS["text"].to_json(orient=form) for form in ("split", "index", "values", "table")),
+        RECORDS.to_json(orient="values"),
+        json.dumps([["id", "text"], *ROWS]),
+        json.dumps(BY_ID, indent=4),
+        json.dumps({"name": "Mine", "documents": RECORDS.to_dict("records")}, indent=1),
+        json.dumps({"corpus": BY_ID, "queries": {"q": "Which?"}, "relevant_docs": {"q": ["a"]}}),
+        "\n".join(map(json.dumps, ROWS)),
+        "\n".join(map(json.dumps, [["id", "text"], *ROWS])),
+    ],
+    ids=itertools.count(),
+)
+def test_json_of_any_shape_is_read_as_rows(read: Read, content: str) -> None:
+    corpus = read("a.json", content)
+    assert texts(corpus) == TEXTS
+    if "id" in corpus.table.column_names:
+        assert corpus.table["id"].to_pylist() in (list("abc"), list("012"))
+
+
 @pytest.mark.parametrize(
     ("name", "content", "place"),
     [
@@ -55,13 +85,14 @@ def test_texts_are_measured_as_given(read: Read, name: str, content: bytes | str
         ("a.jsonl", f'{{"text": "a", "n": {"9" * 5000}}}', "Line 1 .*too many digits"),
         ("a.jsonl", '{"n": 1}', "“n” holds “1”"),
         ("a.jsonl", '{"m": {"text": "a"}}', "“m” holds “{.*a"),
-        ("a.json", '{\n"data": [{"text": "a"}]}', "“data” holds “{.*a"),
+        ("a.json", '{\n"a": {"b": {"text": "c"}}, "n": [1]}', "keys “a”, “n”, which is no table"),
+        ("a.json", '{"train": ["a", "b"], "test": ["c"]}', "keys “train”, “test”"),
+        ("a.json", '{"x": {"u": "a", "v": "b"}, "y": {"u": "c", "v": "d"}}', "nothing tells which"),
+        ("a.jsonl", '[1, "a"]\n[2]', "Line 2 .*list of 1, and the first one of 2"),
     ],
     ids=itertools.count(),
 )
-def test_errors_of_json_name_the_place_and_the_cause(
-    read: Read, name: str, content: str, place: str
-) -> None:
+def test_errors_of_json_name_the_place_and_the_cause(read, name, content, place) -> None:
     with pytest.raises(CorpusError, match=place):
         read(name, content)
 
@@ -70,9 +101,7 @@ values = st.none() | st.integers(-(2**63), 2**63 - 1) | st.text()
 
 
 @given(st.lists(st.dictionaries(st.sampled_from("abc"), values), max_size=20))
-def test_json_written_by_python_comes_back(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, object]]
-) -> None:
+def test_json_written_by_python_comes_back(tmp_path_factory, rows) -> None:
     path = tmp_path_factory.getbasetemp() / "python.jsonl"
     path.write_text("\n".join(map(json.dumps, [*rows, {"a": "end"}])))
     batches = open_table(path, path.name).batches(Counter())
@@ -124,7 +153,8 @@ def test_damaged_parquet_is_refused(read: Read, damage: str) -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "reason"),
     [
-        *((name, {}, "ending") for name in ("a.docx", "a", "a.parquet.gz", "a.gz")),
+        *((name, {}, "ending") for name in ("a", "a.parquet.gz", "a.gz")),
+        ("a.docx", {}, "document of a word processor, which is not read"),
         ("a.parquet", {"encoding": "utf-8"}, "no encoding"),
         ("a.parquet", {"segmentation": "paragraphs"}, "no paragraphs"),
         ("a.parquet", {"split": "train"}, "split is “train”"),

@@ -3,7 +3,6 @@ import pytest
 
 from clsviz.statistics import containment
 from clsviz.statistics.containment import Recall
-from clsviz.statistics.intervals import of_mean
 
 
 @pytest.mark.parametrize("n_places", [1, 10])
@@ -54,20 +53,6 @@ def test_recall_is_counted_by_place_and_by_third() -> None:
     assert (recall.recall_at_1, recall.recall_at_10) == (0.5, pytest.approx(5 / 6))
     assert recall.thirds == (1.0, 0.5, 0.0)
     assert Recall.of(ranks, np.full(6, 0.5), 2, 500, 200, 0).thirds is None
-
-
-def test_the_interval_of_a_mean_is_that_of_its_standard_error() -> None:
-    values = np.random.RandomState(0).random(400) < 0.3
-    low, high = of_mean(values, 0)
-    assert (high - low) / 2 == pytest.approx(1.96 * values.std() / 20, rel=0.1)
-    wide = of_mean(values, 0, n_tested=5)
-    assert (wide[1] - wide[0]) / (high - low) == pytest.approx(2.576 / 1.96, rel=0.1)
-
-
-def test_the_interval_of_a_share_near_one_holds_it() -> None:
-    samples = np.random.RandomState(0).random_sample((60, 100)) < 0.99  # every third is all hits
-    intervals = [of_mean(sample, 0) for sample in samples]
-    assert sum(low <= 0.99 <= high for low, high in intervals) >= 55
 
 
 @pytest.mark.parametrize(("slope", "is_sure"), [(0.0, False), (-0.4, True), (0.4, True)])

@@ -66,6 +66,18 @@ def test_among_equal_scores_a_right_text_has_the_mean_rank() -> None:
         assert rank == math.ceil(mean - 0.1)  # 4.5 and 2.75, by draws
 
 
+@pytest.mark.parametrize("n_directions", [1, 9, 200])
+def test_texts_of_one_cosine_share_their_places(n_directions: int, evaluation: Evaluation) -> None:
+    random, qrels = np.random.RandomState(0), evaluation.qrels
+    vectors = random.normal(size=(n_directions, 8))[random.randint(0, n_directions, 200)]
+    texts = vectors * random.uniform(1, 2, (200, 1)) if n_directions == 200 else vectors
+    queries = random.normal(size=(50, 8))
+    cosines = (queries @ (vectors / np.linalg.norm(vectors, axis=1)[:, None]).T).round(9)
+    orders = [np.lexsort((random.random_sample(cosines.shape), -cosines)) for _ in range(300)]
+    drawn = np.mean([qrels.recalls(order[:, :10]) for order in orders], axis=0)
+    assert ranking.shared_recalls(queries, texts, qrels) == pytest.approx(drawn, abs=0.1)
+
+
 @pytest.mark.parametrize("n_levels", [1, 9, 90])
 def test_equal_scores_are_in_one_random_order_on_every_processor(n_levels: int) -> None:
     scores = np.random.RandomState(1).randint(0, n_levels, 300)

@@ -8,7 +8,7 @@ import pytest
 
 from clsviz.errors import StoreError
 from clsviz.measurements import Arrays
-from clsviz.store.measurements import IN_USE_SECONDS, Measurements, evict, join
+from clsviz.store.measurements import IN_USE_SECONDS, Measurements, evict
 
 
 def arrays(start: int, stop: int) -> Arrays:
@@ -17,8 +17,7 @@ def arrays(start: int, stop: int) -> Arrays:
 
 
 def tokens(measurements: Measurements, n: int = 100, key: str = "key") -> list[int]:
-    read = measurements.read(key, n)
-    return join(read)["n_tokens"].tolist() if read else []
+    return [number for part in measurements.read(key, n) for number in part["n_tokens"].tolist()]
 
 
 @pytest.fixture
@@ -35,8 +34,8 @@ def path_of(measurements: Measurements, start: int) -> Path:
 
 def test_what_was_appended_is_read_up_to_n(measurements: Measurements) -> None:
     os.utime(measurements.root / "key", (0, 0))
-    read = join(measurements.read("key", 25))
-    np.testing.assert_array_equal(read["cls"], arrays(0, 25)["cls"])
+    read = np.concatenate([part["cls"] for part in measurements.read("key", 25)])
+    np.testing.assert_array_equal(read, arrays(0, 25)["cls"])
     assert tokens(measurements, key="another") == []
     assert (measurements.root / "key").stat().st_mtime > 0, "it must count as used"
 
@@ -51,9 +50,7 @@ def test_what_was_appended_is_read_up_to_n(measurements: Measurements) -> None:
         ([(0, 20), (20, 50)], 30, 30, []),
     ],
 )
-def test_slices_are_read_to_a_gap_and_gaps_are_missing(
-    tmp_path: Path, spans: list[tuple[int, int]], n: int, n_read: int, missing: list
-) -> None:
+def test_slices_are_read_to_a_gap_and_gaps_are_missing(tmp_path, spans, n, n_read, missing) -> None:
     measurements = Measurements(tmp_path)
     for start, stop in spans:
         measurements.append("key", start, arrays(start, stop))
@@ -63,19 +60,11 @@ def test_slices_are_read_to_a_gap_and_gaps_are_missing(
     assert measurements.missing("key", n) == missing
 
 
-def test_own_slices_continue_those_that_are_shipped(
-    measurements: Measurements, tmp_path: Path
-) -> None:
+def test_own_slices_continue_those_that_are_shipped(measurements, tmp_path) -> None:
     own = Measurements(tmp_path / "own", shipped=measurements.root)
     own.append("key", 30, arrays(30, 55))
     assert tokens(own) == list(range(55))
     assert tokens(own, 12) == list(range(12))
-
-
-def test_merged_slices_are_one_file(measurements: Measurements) -> None:
-    measurements.merge("key", 10, measurements.read("key", 30)[1:])
-    assert len(list((measurements.root / "key").iterdir())) == 3
-    assert tokens(measurements) == list(range(40))
 
 
 DAMAGES = {
@@ -110,9 +99,7 @@ def test_a_file_in_the_place_of_a_folder_is_replaced(tmp_path: Path) -> None:
     assert tokens(measurements) == list(range(10))
 
 
-def test_a_damaged_slice_that_is_shipped_is_not_deleted(
-    measurements: Measurements, tmp_path: Path
-) -> None:
+def test_a_damaged_slice_that_is_shipped_is_not_deleted(measurements, tmp_path) -> None:
     DAMAGES["cut"](path_of(measurements, 0))
     assert tokens(Measurements(tmp_path / "own", shipped=measurements.root)) == []
     assert path_of(measurements, 0).exists()
@@ -128,9 +115,7 @@ def test_a_store_that_cannot_be_entered_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limit", "n_removed"), [(500, 0), (499, 1), (301, 2), (300, 2), (100, 4), (0, 4)]
 )
-def test_parts_that_are_longest_unused_are_removed(
-    tmp_path: Path, limit: int, n_removed: int
-) -> None:
+def test_parts_that_are_longest_unused_are_removed(tmp_path, limit, n_removed) -> None:
     names = ["norms-b/x", "corpora/a.arrow", "results/c.safetensors", "corpora/hub-a/x"]
     paths = [tmp_path / name for name in [*names, "uploads/upload-a/file.csv", "last-a/x"]]
     for age, path in enumerate(reversed(paths)):  # the last was used just now

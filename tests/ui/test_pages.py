@@ -116,8 +116,6 @@ def test_a_page_waits_then_has_the_answer_of_python(
         (LENGTH, {"layer": "1", "pooling": "mean"}, "take the last"),
         (LENGTH, {"probe_size": "50"}, "Raise sample_size"),
         (SEARCH, {"search_corpus": "upload-0123456789abcdef"}, "Upload it again"),
-        (CHUNKS, {"search_corpus": "upload-0123456789abcdef"}, "Upload it again"),
-        (COMPARE, {"layer": "7"}, "has layers 0 to 2"),
         (COMPARE, {"others": "/missing/model"}, "/missing/model"),
         (MODEL, {"layer": "7"}, "has layers 0 to 2"),
     ],
@@ -161,27 +159,13 @@ def test_visitors_with_the_same_texts_have_commands_of_their_own(
         assert str(path) in page.run().code[-1].value
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_shipped_results_open_without_a_model(visit: Visit, runner: Runner, path: str) -> None:
-    page = redraw(visit(path, model="minilm", corpus="python-docs"), is_answered)
-    assert runner.n_loads == 0
-    assert not page.exception
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [
         ("length_cutoff", "1"),
-        ("length_cutoff", "inf"),
-        ("seed", "1e400"),
         ("seed", "9" * 300),
-        ("probe_size", "nan"),
-        ("sample_size", "many"),
         ("layer", "-1"),
-        ("pooling", "max"),
         ("colour", "red"),
-        ("model", "\x00"),
-        ("similarity", "near"),
         ("chunks", "perhaps"),
         ("search_pooling", "max"),
         ("search_corpus", "\x00"),
@@ -202,6 +186,15 @@ def test_a_setting_that_a_link_cannot_have_is_refused_in_a_sentence(
         page.run()
 
 
+def test_a_value_that_a_widget_cannot_have_is_refused_once(visit: Visit) -> None:
+    page = redraw(visit(**SMALL), is_answered)
+    page.number_input(key="length_cutoff").set_value(-5).run()
+    assert [words([error]) for error in page.error] == [
+        "length_cutoff is “-5”. Choose a number from 2 to 100,000."
+    ]
+    assert not any([page.warning, page.header])
+
+
 def test_files_of_the_server_are_closed_to_visitors(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,15 +212,15 @@ def test_who_cancels_does_not_end_the_job_of_another(
     visit: Visit, runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runner.gate.clear()
-    monkeypatch.setattr("clsviz.ui.server._session", lambda: "first")
+    monkeypatch.setattr("clsviz.ui.work.session", lambda: "first")
     first = redraw(visit(**SMALL), lambda page: page.button)
-    monkeypatch.setattr("clsviz.ui.server._session", lambda: "second")
+    monkeypatch.setattr("clsviz.ui.work.session", lambda: "second")
     second = redraw(visit(**SMALL), lambda page: runner.n_loads)
-    monkeypatch.setattr("clsviz.ui.server._session", lambda: "first")
+    monkeypatch.setattr("clsviz.ui.work.session", lambda: "first")
     first.button[0].click().run()
     assert "cancelled" in first.info[0].value
     assert is_done(first)
-    monkeypatch.setattr("clsviz.ui.server._session", lambda: "second")
+    monkeypatch.setattr("clsviz.ui.work.session", lambda: "second")
     assert not is_done(second.run())
     runner.gate.set()
     assert redraw(second, is_answered).header
@@ -249,11 +242,17 @@ def test_typed_sentences_come_by_a_link_are_measured_once_and_stored_nowhere(
     assert not any(b"sings</b>" in file.read_bytes() for file in tmp_path.rglob("*.*"))
 
 
-def test_random_weights_come_by_a_click(visit: Visit, answer: Answer) -> None:
-    page = redraw(visit(LENGTH), is_answered)
-    page.button(key="measure-random").click().run()
+def test_random_weights_and_recall_come_by_a_click(
+    visit: Visit, answer: Answer, titled: Path
+) -> None:
+    page = redraw(visit(LENGTH, search_corpus=str(titled)), is_answered)
+    page.button(key="measure-recall").click().run()
+    redraw(page, lambda page: "recall among ten" in words(page.caption))
+    options: dict[str, Any] = {"recall": True, "search_corpus": str(titled)}
+    assert has(page, answer(LENGTH, **options))
+    page.button(key="measure-random_weights").click().run()
     redraw(page, lambda page: "random weights" in words(page.caption))
-    assert has(page, answer(LENGTH, random_weights=True))
+    assert has(page, answer(LENGTH, **options, random_weights=True))
 
 
 def test_a_search_measures_texts_once(visit: Visit, runner: Runner, link: dict[str, str]) -> None:
@@ -276,10 +275,11 @@ def test_another_column_searches_by_a_click(
     assert has(redraw(linked, is_answered), expected)
 
 
-def test_one_model_alone_says_what_to_do(visit: Visit) -> None:
-    page = redraw(visit(COMPARE, sample_size="200"), lambda page: page.header)
-    assert "Choose another model" in page.info[0].value
-    assert [button.label for button in page.button] == ["Compare with untrained tiny"]
+def test_one_model_alone_is_compared_with_its_untrained_architecture(
+    visit: Visit, answer: Answer, titled: Path
+) -> None:
+    page = redraw(visit(COMPARE, sample_size="200", search_corpus=str(titled)), is_answered)
+    assert has(page, answer(COMPARE, sample_size=200))
 
 
 def test_a_sentence_has_tokens_a_place_neighbours_and_a_cosine(
@@ -297,6 +297,8 @@ def test_a_sentence_has_tokens_a_place_neighbours_and_a_cosine(
     page.text_input(key="second").set_value("the small cat sings").run()
     redraw(page, lambda page: "cosine is" in words(page.markdown))
     assert "**1.000**, above the cosine of the first and " in words(page.markdown)
+    redraw(page, lambda page: len(page.dataframe) == 2)
+    assert list(page.dataframe[1].value["Word"]) == ["the", "small", "cat", "sings"]
     assert not any(b"small cat sings" in path.read_bytes() for path in tmp_path.rglob("*.*"))
     assert not page.exception
 
@@ -305,6 +307,11 @@ def test_a_model_is_taken_apart(visit: Visit, runner: Runner) -> None:
     page = redraw(visit(MODEL, **SMALL, layer="1"), is_answered)
     assert page.subheader[0].value.startswith("2 layers, ")
     assert len(page.code[0].value.split(",")) == 16
+    cls = page.code[0].value
+    page.segmented_control(key="view").set_value("Every token").run()
+    [token] = [box for box in page.selectbox if box.label == "Token"]
+    token.select_index(1).run()
+    assert page.code[0].value != cls
     assert list(page.dataframe[1].value["Token"]) == ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
     assert not any([page.exception, page.error])
 
@@ -340,22 +347,19 @@ def test_a_file_follows_to_other_pages_until_they_have_their_own(
     assert page.sidebar.caption[0].value == "Your file\\: c d\\.txt"
 
 
-def test_titles_and_own_chunks_are_settings_of_the_link(
-    visit: Visit, sentences: list[str], tiny_model: Path, tmp_path: Path, capsys
+def test_titles_search_whole_texts_and_own_chunks_are_tested(
+    visit: Visit, answer: Answer, link: dict[str, str], tmp_path: Path, capsys
 ) -> None:
-    some = [f"The {text[-40:]}." for text in sentences if len(text) > 40]
-    texts = [" ".join(some[n : n + 4]) for n in range(0, len(some), 4)]
-    table, titles = tmp_path / "table.csv", [text[-30:] for text in texts]
-    pd.DataFrame({"title": titles, "text": texts}).to_csv(table, index=False)
     own = tmp_path / "own.csv"
-    pd.DataFrame({"text": some}).to_csv(own)
-    settings = {"search_corpus": str(table), "search_titles": "title", "own_chunks": str(own)}
-    page = redraw(visit(CHUNKS, **settings), is_answered)
-    result = clsviz.chunk_test(str(tiny_model), table, titles="title", chunks=own, store=tmp_path)
+    pd.read_csv(link["search_corpus"])[["body"]].to_csv(own)
+    settings = {"search_titles": "title", "own_chunks": str(own)}
+    page = redraw(visit(CHUNKS, **link, **settings), is_answered)
+    result = answer(CHUNKS, titles="title", chunks=own)
     assert result.verdict.startswith("Your chunks keep")
     assert has(page, result)
-    link = f"http://a.b/?model={tiny_model}&" + "&".join(map("=".join, settings.items()))
-    assert cli.main(["chunk-test", "--query", link, "--store", str(tmp_path)]) == 0
+    linked = "&".join(f"{name}={text}" for name, text in page.query_params.items())
+    query = ["--query", f"http://a.b/?{linked}", "--store", str(tmp_path)]
+    assert cli.main(["chunk-test", *query]) == 0
     assert result.verdict in capsys.readouterr().out
 
 

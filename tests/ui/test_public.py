@@ -30,11 +30,8 @@ def is_public(
     [
         ({"model": "google-bert/bert-base-uncased"}, "which this server does not measure"),
         ({"model": "untrained: google-bert/bert-base-uncased"}, "does not measure"),
-        ({"model": "/etc"}, "“/etc”, which this server does not measure"),
         ({"model": "minilm@refs/pr/7"}, "“minilm@refs/pr/7”, which this server does not measure"),
         ({"corpus": "python-docs@main"}, "“python-docs@main”, which this server does not measure"),
-        ({"corpus": "owner/data"}, "“owner/data”, which this server does not measure"),
-        ({"corpus": "/etc/passwd"}, "does not measure"),
         ({"corpus": "./upload-/../etc/passwd"}, "does not measure"),
         ({"sample_size": "20001"}, "at most 20,000 sentences"),
         ({"sample_size": "all"}, "sample_size is all, and this server"),

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from ui.conftest import Visit, is_done, redraw, words
+from ui.conftest import Runner, Visit, is_answered, redraw, words
 
 import clsviz
 from benchmarks.cards import answers_in
@@ -21,16 +21,18 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", web.PAGES)
-def test_every_surface_says_the_same(name: str, answers: dict[str, Result], visit: Visit) -> None:
+def test_every_surface_says_the_same(
+    name: str, answers: dict[str, Result], visit: Visit, runner: Runner
+) -> None:
     result = answers[name]
-    link = {"others": "untrained:minilm"} if name == "compare" else {}
-    page = visit(name, model="minilm", corpus="python-docs", **link)
-    redraw(page, lambda page: is_done(page) and page.subheader)
+    page = redraw(visit(name, model="minilm", corpus="python-docs"), is_answered)
+    assert not page.exception
+    assert runner.n_loads == 0
     surfaces = {
         "page": words([*page.header, *page.subheader, *page.caption, *page.markdown]),
         "terminal": result.text(),
         "notebook": html.unescape(result._repr_html_()),
-        "report": html.unescape(report_page("", [result], {})),
+        "report": html.unescape(report_page("", {result.question: result}, {})),
     }
     for surface, text in surfaces.items():
         said = result.question, result.verdict, result.advice, result.numbers, *result.caveats

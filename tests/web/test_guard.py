@@ -156,17 +156,13 @@ def test_what_is_not_for_visitors_is_closed(serve: Serve) -> None:
         (["1000000"] * 12, [200] * 10 + [413] * 2),
     ],
 )
-def test_uploads_are_at_most_as_large(
-    serve: Serve, lengths: list[str], statuses: list[int]
-) -> None:
+def test_uploads_are_at_most_as_large(serve, lengths, statuses) -> None:
     client = serve(upload_bytes=1_000_000)
     answers = [client.put(UPLOAD, headers={"Content-Length": length}) for length in lengths]
     assert [answer.status_code for answer in answers] == statuses
 
 
-def test_uploads_of_all_sessions_have_a_limit_and_those_that_fail_do_not_count(
-    serve: Serve,
-) -> None:
+def test_uploads_of_all_sessions_have_a_limit_and_those_that_fail_do_not_count(serve) -> None:
     client, length = serve(uploads_bytes=3_000_000), {"Content-Length": "1000000"}
     sessions = ["nobody", "a", "b", "nobody", "nobody", "c", "d"]
     answers = [client.put(f"/_stcore/upload_file/{one}/f", headers=length) for one in sessions]
@@ -186,10 +182,8 @@ def test_a_full_server_takes_no_more_sessions(serve: Serve) -> None:
     assert not guard._sessions
 
 
-@pytest.mark.parametrize(("proxies", "last"), [(0, 200), (1, 429)])
-def test_addresses_are_limited_behind_proxies_alone(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch, proxies: int, last: int
-) -> None:
+@pytest.mark.parametrize(("proxies", "last"), [(0, 200), (1, 429), (2, 200)])
+def test_addresses_are_limited_behind_proxies_alone(serve, monkeypatch, proxies, last) -> None:
     client = serve(requests=2, address_sessions=1, proxies=proxies)
     monkeypatch.setattr("time.time", lambda: 0.0)
     forged = [{"X-Forwarded-For": f"{n}.1.1.1, 9.9.9.9"} for n in range(4)]
@@ -198,17 +192,7 @@ def test_addresses_are_limited_behind_proxies_alone(
     one, other = ({"X-Forwarded-For": f"9.9.9.9, {n}.8.8.8"} for n in (8, 7))
     with client.websocket_connect("/_stcore/stream", headers=one):
         assert is_connected(client, **one) == (proxies == 0)
-        assert is_connected(client, **other)
-
-
-@given(st.lists(st.text("0123456789.:, \t", max_size=20), max_size=4), st.integers(0, 3))
-def test_the_address_is_the_nth_from_the_right(entries: list[str], n_proxies: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CLSVIZ_LIMIT_PROXIES", str(n_proxies))
-        raw = [(b"x-forwarded-for", entry.encode()) for entry in entries]
-        address = guard.address_of(Headers(raw=raw))
-    parts = [part.strip() for entry in entries or [""] for part in entry.split(",")]
-    assert address == (parts[len(parts) - n_proxies] if 0 < n_proxies <= len(parts) else "")
+        assert is_connected(client, **other) == (proxies < 2)
 
 
 @given(st.text(max_size=40), st.text(max_size=40))

@@ -33,7 +33,7 @@ def test_a_figure_is_packed_under_a_name_of_its_own(client: TestClient) -> None:
     assert answer.headers["content-encoding"] == "gzip"
     assert "immutable" in answer.headers["cache-control"]
     assert web.pack('{"data": ["é"]}') == address != other
-    for path in ("/packed/unknown", "/packed/unknown.js", "/pictures/x.png"):
+    for path in ("/packed/unknown", "/packed/unknown.js"):
         answer = client.get(path)
         assert answer.status_code == 404
         assert answer.headers["cache-control"] == "no-store"
@@ -49,9 +49,7 @@ def test_the_script_is_that_of_the_installed_plotly(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("path", ["", *web.PAGES])
-def test_a_page_is_that_of_streamlit_with_our_scripts_and_what_links_show(
-    client: TestClient, path: str
-) -> None:
+def test_a_page_is_that_of_streamlit_with_our_scripts_and_what_links_show(client, path) -> None:
     original = (files("streamlit") / "static" / "index.html").read_text("utf-8")
     begin, end = original.split("<title>Streamlit</title>")
     name = path or web.FIRST_PAGE
@@ -88,9 +86,7 @@ def test_a_page_is_that_of_streamlit_with_our_scripts_and_what_links_show(
         ("a/b//", ""),
     ],
 )
-def test_an_unknown_path_leads_to_the_page_that_it_means(
-    client: TestClient, path: str, page: str
-) -> None:
+def test_an_unknown_path_leads_to_the_page_that_it_means(client, path, page) -> None:
     for query in ("", "?corpus=a%26b&layer=1"):
         answer = client.get(f"/{path}{query}", follow_redirects=False)
         assert answer.status_code == 307

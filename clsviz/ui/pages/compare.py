@@ -1,27 +1,22 @@
 """Compare models: search, probe and norm of several models on the same sentences."""
 
-from dataclasses import asdict, replace
-from typing import Final, NoReturn
+from dataclasses import asdict
+from typing import Final
 
 import streamlit as st
 
 from clsviz import api
-from clsviz.errors import NotMeasured
-from clsviz.jobs.worker import NoRunner
 from clsviz.numbers import counted
-from clsviz.results.compare import QUESTION
 from clsviz.settings import Experiment
 from clsviz.sources.chunks import Chunks
-from clsviz.sources.models import UNTRAINED
 from clsviz.sources.searches import Searches
 from clsviz.ui import cards, chart, layout, share, sidebar, work
-from clsviz.ui.server import server
 
 ROW_HEIGHT, AXIS_HEIGHT = 90, 90
 
 READING: Final = (
     "A line is a 95% interval. Right text among ten: how often a search finds it. A probe predicts "
-    "lengths from the last layer’s [CLS] vector: the less it misses them by, the more of the "
+    "lengths from the vector: the less it misses them by, the more of the "
     "length can be read there. R²: what a line in length accounts for of the differences between "
     "norms, the vectors’ sizes."
 )
@@ -48,46 +43,19 @@ LABELS: Final = {
 }
 """Columns of the table."""
 
-
-def invite(model: str) -> NoReturn:
-    """Draw the way to a comparison with an example, which is not measured yet."""
-    label = work.weights(replace(experiment, model=model), height).label
-    st.header(layout.escape(QUESTION), anchor=False)
-    st.info(
-        "Choose another model to compare with, in the sidebar: both are measured on the same "
-        "sentences.",
-        icon=":material/compare_arrows:",
-    )
-    st.button(
-        f"Compare with {layout.escape(label)}",
-        on_click=sidebar.change,
-        args=("others", [model]),
-        icon=":material/play_arrow:",
-    )
-    st.stop()
-
-
 experiment: Experiment = st.session_state.experiment
 names, search = sidebar.models(), sidebar.search()
 is_example = len(names) == 1
-if is_example:
-    base = names[0].removeprefix(UNTRAINED)
-    names.append(base if names[0] != base else UNTRAINED + base)
-height = ROW_HEIGHT * len(names) + AXIS_HEIGHT
+height = ROW_HEIGHT * max(2, len(names)) + AXIS_HEIGHT
 settings = {
     **asdict(experiment),
     "models": names,
     "search_corpus": search.corpus,
     "search_pooling": search.pooling,
-    "chunks": sidebar.has_chunks(),
+    "chunks": bool(st.session_state.get("chunks")),
 }
 del settings["model"]
-workspace = replace(server().workspace, runner=NoRunner()) if is_example else None
-job = work.asked(api.compare, settings, workspace)
-work.wait(job)
-if is_example and isinstance(job.error, NotMeasured):
-    invite(names[1])
-result = work.require(job, height)
+result = work.answered(api.compare, settings, height)
 (numbers,) = result.answered
 inputs = numbers.inputs
 
@@ -95,15 +63,10 @@ cards.show_reading(result.corpus, experiment)
 layout.head(result)
 if is_example:
     st.caption("An example: choose models to compare with in the sidebar.")
-chart.show(
-    work.picture(result),
-    key="models",
-    alt=f"{result.question} {result.verdict}",
-    height=height,
-)
+chart.draw(result, height)
 st.caption(READING + f" {CHUNKS}" * isinstance(inputs.chunks, Chunks))
 revisions = [one.weights.revision for one in inputs.prepared]
-pinned = list(map(share.pin, names, revisions))
+pinned = [share.pin(*pair) for pair in zip(names, revisions, strict=False)]
 known = inputs.searches
 revision_of_search = known.texts.reading.revision if isinstance(known, Searches) else ""
 share.show(

@@ -1,18 +1,22 @@
 """Inside the model: the way of [CLS], the weights of every part, and what people ask about it."""
 
+import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import streamlit as st
 
-from clsviz import api
+from clsviz import api, figures
 from clsviz.analyses.typed import EXAMPLE
+from clsviz.figures import steps
 from clsviz.results.anatomy import answers, hidden_state, pooler
 from clsviz.settings import Experiment
 from clsviz.ui import chart, layout, share, typed, work
 
-ROW_HEIGHT, AXES_HEIGHT, HEIGHT = 34, 50, 330
-"""Pixels: of a part in the picture, of the rest of it, and of both for six layers."""
+ROW_HEIGHT, TOKEN_HEIGHT, AXES_HEIGHT, HEIGHT = 34, 22, 50, 330
+"""Pixels: of a part in the picture, of a token, of the rest, and of both for six layers."""
 
 ROLES: Final = {
     "cls": "begins every sentence",
@@ -24,6 +28,13 @@ ROLES: Final = {
     "eos": "ends a text",
 }
 
+WAY: Final = "The norm is the vector’s size; M is a million weights, k a thousand."
+
+TOKENS: Final = (
+    "Darker is a larger norm. Bars: how much of the attention of \\[CLS\\] goes to each token, a "
+    "mean over heads: so the sentence gets in. “Layer” in the sidebar chooses another."
+)
+
 experiment: Experiment = st.session_state.experiment
 text = next(iter(typed.texts()), EXAMPLE)
 names = ("model", "seed", "precision")
@@ -33,7 +44,7 @@ parts, weights = result.answered, result.weights
 assert weights is not None  # it was taken apart
 layer = parts.n_layers if experiment.layer is None else experiment.layer
 with layout.showing_errors(stops=True):
-    numbers = hidden_state(parts, experiment, weights.label)
+    numbers = hidden_state(parts.states, experiment, weights.label)
 
 layout.head(result)
 with st.container(horizontal=True, vertical_alignment="center"):
@@ -41,14 +52,25 @@ with st.container(horizontal=True, vertical_alignment="center"):
     other = Path(__file__).with_name("sentence.py")
     st.page_link(other, label="Try another", icon=":material/edit:")
 typed.show_tokens(parts)
+views = {"The way of \\[CLS\\]": figures.DRAW[result.kind], "Every token": steps.tokens}
+view = st.segmented_control(
+    "Picture", list(views), key="view", required=True, default=next(iter(views)), width="content"
+)
+is_way, place = view != "Every token", 0
+n_rows = len(result.picture["steps"] if is_way else result.picture["tokens"])
 chart.show(
-    work.picture(result),
-    key="way",
+    work.picture(replace(result, about={**result.about, "layer": max(layer, 1)}), views[view]),
+    key="way" if is_way else "tokens",
     alt=f"{result.question} {result.verdict}",
-    height=AXES_HEIGHT + ROW_HEIGHT * len(result.picture["steps"]),
+    height=AXES_HEIGHT + (ROW_HEIGHT if is_way else TOKEN_HEIGHT) * n_rows,
     is_private=text != EXAMPLE,
 )
-st.caption("The norm is the vector’s size; M is a million weights, k a thousand.")
+st.caption(WAY if is_way else TOKENS)
+if not is_way:
+    place = st.selectbox("Token", range(len(parts.tokens)), format_func=parts.tokens.__getitem__)
+    numbers = hidden_state(parts.vectors[place], experiment, weights.label)
+    np.save(file := io.BytesIO(), parts.vectors)
+    st.download_button("All vectors", file.getvalue(), "tokens.npy", on_click="ignore")
 share.show(result, {"model": weights.revision}, [{"sentence": one} for one in typed.texts()])
 layout.caveats(result)
 
@@ -60,7 +82,8 @@ st.markdown("**The model in parts**")
 title, reason = pooler(parts)
 with st.expander(layout.escape(title)):
     st.markdown(layout.escape(reason))
-with st.expander(f"The hidden state of \\[CLS\\] after layer {layer}, to copy"):
+token = layout.escape(parts.tokens[place])
+with st.expander(f"The hidden state of {token} after layer {layer}, to copy"):
     st.code(numbers, language=None, wrap_lines=True)
     st.caption("“Layer” in the sidebar chooses another.")
 with st.expander(f"{len(result.table)} parameters, by name"):

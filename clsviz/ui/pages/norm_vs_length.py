@@ -5,7 +5,6 @@ from functools import partial
 
 import streamlit as st
 
-from clsviz import figures
 from clsviz.figures import scatter
 from clsviz.numbers import counted
 from clsviz.settings import Experiment
@@ -30,28 +29,19 @@ with own:
     sentences = typed.show(measured.weights, experiment)
     typed.show_measured(sentences, result)
 with picture:
-    if sentences:
-        marked = replace(result, picture={**result.picture, "typed": sentences})
-        figure = figures.DRAW[result.kind](marked).to_json()
-    else:
-        figure = work.picture(result)
-    picked = chart.show(
-        figure,
-        key="scatter",
-        alt=f"{result.question} {result.verdict}",
-        height=HEIGHT,
-        is_private=bool(sentences) or corpora.is_file(experiment.corpus),
-        table=measured.key,
+    marked = replace(result, picture={**result.picture, "typed": sentences})
+    is_private = bool(sentences) or corpora.is_file(experiment.corpus)
+    picked = chart.draw(
+        marked if sentences else result, HEIGHT, is_private=is_private, table=measured.key
     )
     cards.show_picked(result, picked)
     st.caption(READING)
 has_layers = any(entry["r_squared"] is not None for entry in layers)
 with strip:
     if has_layers or not result.is_complete:
-        pale = "; pale where norms are nearly constant" * any(
-            entry["is_nearly_constant"] for entry in layers
-        )
-        st.caption(f"R² of the line after each layer{pale}; a click on a bar takes its layer")
+        are_hatched = any(entry["is_nearly_constant"] for entry in layers)
+        hatched = " Hatched: on paper only, as norms are nearly constant." * are_hatched
+        st.caption(f"R² of the line after each layer; a click on a bar takes its layer.{hatched}")
     if not result.is_complete:
         st.space(STRIP_HEIGHT)
     elif has_layers:

@@ -1,12 +1,11 @@
 """Try a sentence: its tokens, its norm among others, word by word, and the nearest sentences."""
 
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
-from clsviz import api, figures
-from clsviz.analyses.typed import EXAMPLE, Nearest, cosine, vector_of
+from clsviz import api
+from clsviz.analyses.typed import EXAMPLE, Nearest, cosine, dissect, shared_words, vector_of
 from clsviz.analyses.typed import nearest as find_nearest
 from clsviz.measurements import Vectors
 from clsviz.numbers import counted, percent
@@ -19,13 +18,15 @@ from clsviz.ui.server import server
 
 HEIGHT = 400
 
+WORDS = "The words that both sentences have, with the cosine of their vectors"
+
 experiment: Experiment = st.session_state.experiment
 weights = work.weights(experiment, HEIGHT)
 sentences = typed.show(weights, experiment)
 text = next(iter(typed.texts()), EXAMPLE)
 names = ("model", "seed", "precision")
 settings = {**{name: getattr(experiment, name) for name in names}, "text": text}
-tracing = work.asked_now("trace", api.trace, settings)
+tracing = work.asked(api.trace, settings, name="trace")
 norms = work.norms(experiment, HEIGHT)
 traced = work.require(tracing, HEIGHT)
 with layout.showing_errors(stops=True):
@@ -40,20 +41,14 @@ typed.show_measured(sentences[1:], norms)
 own = result.table.iloc[-1]
 example = {"sentence": text, "length": int(own["length"]), "norm": float(own["norm"])}
 stars = replace(norms, picture={**norms.picture, "typed": sentences or [example]})
-look: dict[str, Any] = {
-    "height": HEIGHT,
-    "is_private": text != EXAMPLE or corpora.is_file(experiment.corpus),
-}
+is_private = text != EXAMPLE or corpora.is_file(experiment.corpus)
 places = st.columns(2)
 with places[0]:
     st.markdown("**Where it lies**")
-    figure = figures.DRAW[norms.kind](stars).to_json()
-    chart.show(figure, key="typed-scatter", alt=f"{result.question} {result.verdict}", **look)
+    chart.draw(stars, HEIGHT, key="typed-scatter", is_private=is_private)
 with places[1]:
     st.markdown("**Norm word by word**")
-    figure = figures.DRAW[result.kind](result).to_json()
-    alt = "The norm after each word, and the range of the corpus"
-    chart.show(figure, key="typed-growth", alt=alt, **look)
+    chart.draw(result, HEIGHT, is_private=is_private)
 st.caption(
     "A blue point is a sentence of the corpus. The norm is the vector’s size. Word by word, each"
     " point is the sentence up to there."
@@ -81,8 +76,7 @@ with st.container(border=True):
         key = "nearest", repr(experiment), text
         inputs = own_vector, experiment, server().workspace
         job = work.ask(key, lambda job: find_nearest(*inputs, job))
-        nearest = work.wait(job)
-        work.follow(job, nearest)
+        nearest = work.follow(job)
         if nearest is not None:
             st.dataframe(nearest.table, hide_index=True, alt="The nearest sentences of the corpus")
             if not nearest.is_complete:
@@ -105,3 +99,17 @@ with st.container(border=True):
                 lower = percent(float((nearest.cosines < similarity).mean())) if nearest else ""
                 rank = f", above the cosine of the first and {lower} of the corpus" * bool(lower)
                 st.markdown(f"Their cosine is **{similarity:.3f}**{rank}.")
+        read = weights, experiment.precision, second, server().workspace
+        key = "words", repr(experiment), second
+        parts = work.follow(
+            work.ask(key, lambda job: dissect(*read, job, has_attention=False), name="words")
+        )
+        layer = traced.anatomy.n_layers if experiment.layer is None else experiment.layer
+        words = shared_words(traced.anatomy, parts, layer) if parts else None
+        if words is not None and len(words):
+            st.caption(
+                "Words in both, by the cosine of their two vectors, each the mean over its tokens:"
+                " of the embedding output, and after the layer, which knows the other words."
+            )
+            titles = ["Word", "Before attention", f"After layer {layer}"]
+            st.dataframe(words.round(2).set_axis(titles, axis=1), hide_index=True, alt=WORDS)

@@ -9,15 +9,19 @@ from clsviz import api
 from clsviz.analyses.probes import SEEDS
 from clsviz.numbers import counted
 from clsviz.results.probes import findings
-from clsviz.settings import Experiment
+from clsviz.settings import Experiment, heeded
 from clsviz.ui import cards, chart, layout, share, sidebar, work
 
-HEIGHT = 440
+HEIGHT, HEIGHT_WITH_RECALL = 440, 640
 
 READING = (
     "A probe predicts the length of sentences that it has not seen from their vectors: the lower, "
     "the better length can be read. R² is the share of the differences between lengths that it "
     "accounts for. A click on a point takes its layer."
+)
+
+SEARCHED = (
+    "Below: the share of right texts that a search by the same vectors has among its first ten."
 )
 
 LABELS = {
@@ -29,50 +33,61 @@ LABELS = {
     "probe_r_squared_high": "R² to",
     "norm_error": "Norm misses by",
     "norm_r_squared": "R² of the norm",
+    "recall_at_10": "Recall among ten",
+    "recall_at_10_low": "Recall from",
+    "recall_at_10_high": "Recall to",
     "random_low": "Random weights from",
     "random_high": "Random weights to",
 }
 """Columns of the table."""
 
 experiment: Experiment = st.session_state.experiment
-settings = asdict(experiment)
-is_measured = st.session_state.get("random") == settings
-question = {**settings, "random_weights": is_measured or None}  # None: where they are stored
+search, titles = sidebar.search(), st.session_state.get("search_titles") or ""
+settings = asdict(heeded("probe", experiment))
+settings |= {"search_corpus": search.corpus, "search_titles": titles}
+extras = {name: st.session_state.get(name) == settings for name in ("random_weights", "recall")}
+question = {**settings, **{name: has or None for name, has in extras.items()}}  # None: if stored
 result = work.answered(api.probe, question, HEIGHT)
-has_random = bool(result.details["random_weights"])
+has_random, has_recall = bool(result.details["random_weights"]), "recall_at_10" in result.table
 n_vectors = result.n_drawn
 
 cards.show_reading(result.corpus, experiment)
 layout.head(result)
-names = zip(result.table["layer"], result.table["vector"], strict=True)
-chart.show(
-    work.picture(result),
-    key="probes",
-    alt=f"{result.question} {result.verdict}",
-    height=HEIGHT,
-    table="-".join(result.about[f"{name}_fingerprint"] for name in ("model", "corpus")),
-    on_pick=partial(
-        sidebar.take_layer,
-        [str(layer) if vector == "cls" else vector for layer, vector in names],
-    ),
-)
-st.caption(READING)
+rows = zip(result.table["layer"], result.table["vector"], strict=True)
+names = [str(layer) if vector == "cls" else vector for layer, vector in rows]
+fingerprints = "-".join(result.about[f"{name}_fingerprint"] for name in ("model", "corpus"))
+height = HEIGHT_WITH_RECALL if has_recall else HEIGHT
+chart.draw(result, height, table=fingerprints, on_pick=partial(sidebar.take_layer, names))
+st.caption(READING + f" {SEARCHED}" * has_recall)
 share.show(result, share.revisions_of(result))
 layout.caveats(result)
 for title, text in findings(result):
     with st.expander(layout.escape(title)):
         st.markdown(layout.escape(text))
-if not has_random:
-    with st.expander("Would random weights do as well?"):
-        n = len(SEEDS) * n_vectors
-        st.markdown(
-            f"The same architecture, before any training. Measuring {counted(n)}, with random "
-            f"weights of {len(SEEDS)} seeds, adds a band to the picture"
-            f"{work.cost(result.weights, n)}; then it is stored."
-        )
-        icon = ":material/play_arrow:"
-        if st.button("Measure", key="measure-random", icon=icon, disabled=is_measured):
-            st.session_state.random = settings
-            st.rerun()
-cards.show_table("All vectors as a table", result.table, LABELS, "The errors of every vector")
+n = len(SEEDS) * n_vectors
+for name, is_there, title, text in (
+    (
+        "recall",
+        has_recall,
+        "Which layer finds the right text?",
+        "Meaning next to length: titles search for their texts by the vector after every layer. "
+        "Measuring the texts takes a while",
+    ),
+    (
+        "random_weights",
+        has_random,
+        "Would random weights do as well?",
+        f"The same architecture, before any training. Measuring {counted(n)}, with random "
+        f"weights of {len(SEEDS)} seeds, adds a band to the picture{work.cost(result.weights, n)}",
+    ),
+):
+    if not is_there:
+        with st.expander(title):
+            st.markdown(f"{text}; then it is stored.")
+            icon, is_asked = ":material/play_arrow:", extras[name]
+            if st.button("Measure", key=f"measure-{name}", icon=icon, disabled=is_asked):
+                st.session_state[name] = settings
+                st.rerun()
+labels = {name: label for name, label in LABELS.items() if name in result.table}
+cards.show_table("All vectors as a table", result.table, labels, "The errors of every vector")
 cards.show_method(result, f"the first {counted(n_vectors)} drawn, seed {experiment.seed}")
