@@ -37,7 +37,7 @@ def main() -> None:
 def add_probes(store: Path) -> None:
     """Add the numbers of probes of every layer and vector, without the vectors in the store."""
     default = Experiment()
-    views = [replace(default, pooling="mean"), replace(default, pooling="pooler"), default]
+    views = [replace(default, pooling=name) for name in ("mean", "pooler", "pipeline", "cls")]
     for view in [*views, *(replace(default, layer=layer) for layer in range(6))]:
         result = probe(**asdict(view), random_weights=view == default, store=store)
         print(f"{view.pooling}, layer {view.layer}: {result.numbers}")

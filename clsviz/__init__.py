@@ -8,6 +8,7 @@ print(result.verdict)
 
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +25,13 @@ except KeyboardInterrupt:
 
 if TYPE_CHECKING:
     from clsviz.encoder.encoder import Encoder
+    from clsviz.evaluator import LengthEvaluator
 
 __all__ = [
     "ClsvizError",
     "Encoder",
     "Experiment",
+    "LengthEvaluator",
     "Result",
     "chunk_test",
     "compare",
@@ -39,10 +42,11 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """`Encoder`, when it is asked for: torch comes with it, which takes seconds to import."""
-    if name != "Encoder":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from clsviz.encoder.encoder import Encoder
+LAZY = {"Encoder": "clsviz.encoder.encoder", "LengthEvaluator": "clsviz.evaluator"}
 
-    return Encoder
+
+def __getattr__(name: str) -> Any:
+    """What torch comes with, when it is asked for: that takes seconds to import."""
+    if name not in LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(LAZY[name]), name)

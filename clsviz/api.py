@@ -51,6 +51,16 @@ from clsviz.sources.models import UNTRAINED
 Store: TypeAlias = str | Path | Workspace | None
 """The folder of what is stored, by default `default_store()`; the server gives its workspace."""
 
+
+class OrFunction(Settings, total=False):
+    """The same, with a function in the place of the model; `search_test` says what they mean."""
+
+    encode: Encode
+    encode_query: Encode
+    count_tokens: Callable[[str], int]
+    name: str
+
+
 NO_FUNCTIONS: Final[Mapping[str, Encode]] = {}
 
 MOST_MODELS = 6  # that are compared
@@ -111,13 +121,10 @@ def probe(
     recall: bool | None = False,
     search_corpus: str = DEFAULTS["search_corpus"],
     search_titles: str = "",
-    encode: Encode | None = None,
-    count_tokens: Callable[[str], int] | None = None,
-    name: str = "",
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
-    **settings: Unpack[Settings],
+    **settings: Unpack[OrFunction],
 ) -> Result:
     """Predict the length of sentences from their vectors, after every layer.
 
@@ -135,8 +142,8 @@ def probe(
         search = RecallSettings(search_corpus, search_titles, is_measured=bool(recall))
     elif (search_corpus, search_titles) != (DEFAULTS["search_corpus"], ""):
         raise SettingError("Probes search nothing without recall.", "Set recall, too.")
-    function = encode, None, count_tokens, name
-    with _encoding(model, *function, store, runner) as (model, workspace):
+    encode = settings.get("encode")
+    with _encoding(model, settings, store, runner) as (model, workspace):
         experiment, texts = _experiment(model, corpus, settings)
         refuse("probe", experiment)
         words = partial(probe_words.result, experiment=experiment)
@@ -155,18 +162,14 @@ def search_test(
     queries: Any = None,
     vectors: Any = None,
     query_vectors: Any = None,
-    similarity: Similarity = "cosine",
+    similarity: Similarity = "auto",
     max_exposure: float | None = None,
     max_truncated: float | None = None,
     length_power: float | None = None,
-    encode: Encode | None = None,
-    encode_query: Encode | None = None,
-    count_tokens: Callable[[str], int] | None = None,
-    name: str = "",
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
-    **settings: Unpack[Settings],
+    **settings: Unpack[OrFunction],
 ) -> Result:
     """Test if a search finds texts of some lengths more often than they are right.
 
@@ -177,9 +180,10 @@ def search_test(
     layout. queries: a table of `id` and `text`, where searches have ids of queries.
     vectors, query_vectors: own ones, in the place of model and corpus: `text`, `vector` and maybe
     `id`; `query`, `vector`, `ids` and maybe `score` (without `id`, numbers of rows from 0).
-    similarity: “cosine”, or “dot”. max_exposure, max_truncated: limits; `details["exceeded"]` has
-    the fifths that are surely beyond the first, and “truncated texts” if more of them than the
-    second are cut. length_power: of tokens, by which scores are multiplied as another fix.
+    similarity: “cosine”, “dot”, or “auto”, which the model names. max_exposure, max_truncated:
+    limits; `details["exceeded"]` has the fifths that are surely beyond the first, and “truncated
+    texts” if more of them than the second are cut. length_power: of tokens, by which scores are
+    multiplied as another fix.
     encode: a function from a list of texts to an array (n, width), in the place of the model;
     encode_query: the same of queries. count_tokens: of a text; else lengths are words. name: under
     which its vectors are stored; without one nothing is.
@@ -192,8 +196,8 @@ def search_test(
         *(task, titles, searches, queries, vectors, query_vectors),
         *(similarity, max_exposure, max_truncated, length_power),
     )
-    function = encode, encode_query, count_tokens, name
-    with _encoding(model, *function, store, runner) as (model, workspace):
+    encode = settings.get("encode")
+    with _encoding(model, settings, store, runner) as (model, workspace):
         experiment, texts = _experiment(model, corpus, settings, "search-test")
         refuse("search-test", experiment, search)
         if search.vectors is not None:
@@ -212,31 +216,26 @@ def chunk_test(
     titles: str = "",
     searches: Any = None,
     queries: Any = None,
-    similarity: Similarity = "cosine",
+    similarity: Similarity = "auto",
     chunks: Any = "",
     overlap: float | None = None,
     chunk_tokens: int | None = None,
     max_lost: float | None = None,
-    encode: Encode | None = None,
-    encode_query: Encode | None = None,
-    count_tokens: Callable[[str], int] | None = None,
-    name: str = "",
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
-    **settings: Unpack[Settings],
+    **settings: Unpack[OrFunction],
 ) -> Result:
     """Test how long a chunk of a text may be for its sentences to find it.
 
     corpus: texts with an order: a text file is one, and each row of a table, or of a list, is one.
     titles, searches, queries: as of `search_test`; their right texts are found by the best chunk.
-    similarity: “cosine”, or “dot”. chunks: those that your splitter makes of the texts: a file, a
+    similarity: as of `search_test`. chunks: those that your splitter makes of the texts: a file, a
     list, a Series or a DataFrame. overlap: the share of a chunk's sentences that the next repeats,
     as another way to cut. chunk_tokens, max_lost: tokens of the chunks of your pipeline, and the
     share of the sentences that these, or your chunks, may lose; `details["exceeded"]` names them if
-    they surely lose more. encode, encode_query, count_tokens, name: as of `search_test`.
-    sample_size: sentences, by default 2,400. The other settings are those of
-    `measure`.
+    they surely lose more. sample_size: sentences, by default 2,400. The other settings are those
+    of `measure`, or a function's, as of `search_test`.
 
     Returns the share of sentences that find their chunk, by its length, an advised length, and a
     table with a row for each way to search and each length. Raises ClsvizError, also where under
@@ -247,8 +246,8 @@ def chunk_test(
     cut = ChunkTestSettings(
         titles, searches, queries, similarity, chunk_tokens, max_lost, of_chunks, overlap
     )
-    function = encode, encode_query, count_tokens, name
-    with _encoding(model, *function, store, runner) as (model, workspace):
+    encode = settings.get("encode")
+    with _encoding(model, settings, store, runner) as (model, workspace):
         experiment, texts = _experiment(model, corpus, settings, "chunk-test")
         refuse("chunk-test", experiment, cut)
         own = (of_chunks or None) if is_name else chunks
@@ -315,100 +314,72 @@ def report(
     search_titles: str = "",
     search_column: str = "",
     search_encoding: str = "",
-    similarity: Similarity = "cosine",
+    similarity: Similarity = "auto",
     is_card: bool = False,
-    encode: Encode | None = None,
-    encode_query: Encode | None = None,
-    count_tokens: Callable[[str], int] | None = None,
-    name: str = "",
     store: Store = None,
     progress: Shows = silent,
     runner: Runner = IN_PROCESS,
-    **settings: Unpack[Settings],
+    **settings: Unpack[OrFunction],
 ) -> str:
     """All answers on a model and a corpus, as one HTML page that needs no network.
 
     others: models to compare with. search_corpus: what is searched; "" for no search.
     search_pooling: the vector that searches. search_titles, search_column, search_encoding,
     similarity: as titles, column, encoding and similarity of `search_test`. is_card: the verdicts
-    in Markdown instead, for the page of a model. encode, encode_query, count_tokens, name: as of
-    `search_test`. The other settings are those of `measure`.
+    in Markdown instead, for the page of a model. The other settings are those of `measure`, or a
+    function's, as of `search_test`.
 
     Returns the page, of at most 4 MB. Raises ClsvizError where model or corpus cannot be read; an
     answer that fails otherwise says so in its place.
     """
-    function = encode, encode_query, count_tokens, name
-    with _encoding(model, *function, store, runner) as (model, workspace):
-        return _report(
-            *(model, corpus, others, search_corpus, search_pooling, workspace, progress),
-            {"titles": search_titles, "similarity": similarity},
-            {"column": search_column, "encoding": search_encoding},
-            has_cls=encode is None,
-            is_card=is_card,
-            **settings,
-        )
-
-
-def _report(
-    model: str,
-    corpus: Any,
-    others: Sequence[str],
-    search_corpus: str,
-    search_pooling: Pooling,
-    workspace: Workspace,
-    progress: Shows,
-    of_search: Mapping[str, Any],
-    of_corpus: Mapping[str, Any],
-    *,
-    has_cls: bool,
-    is_card: bool,
-    **settings: Unpack[Settings],
-) -> str:
-    """The page of `report`. has_cls: False leaves out the questions about [CLS].
-
-    of_search, of_corpus: settings of the search, and of the corpus that is searched.
-    """
-    experiment, texts = _experiment(model, corpus, settings)
-    shows, runner = _progress(progress), workspace.runner
-    weights = find_model(experiment.model, experiment.seed, shows, runner)
-    sample = draw(experiment, workspace, shows, texts)
-    options: dict[str, Any] = {"store": workspace, "progress": shows}
-    view = {**asdict(heeded("probe", experiment)), "corpus": corpus, **options}
-    del view["model"]
-    search = comparing.search_of(experiment, search_corpus, search_pooling)
-    searched: dict[str, Any] = {"search_corpus": search_corpus, "search_pooling": search_pooling}
-    norm = {**view, **asdict(heeded("measure", experiment)), "corpus": corpus}
-    asked: dict[str, Callable[[], Result]] = {
-        "norm_vs_length": partial(measure, **norm),
-        "where_length_lives": partial(probe, model, **view),
-    }
-    if search is not None:
-        searching = {**asdict(replace(search, **of_corpus)), **of_search, **options}
-        asked["search"] = partial(search_test, **searching)
-        size = COMMANDS["chunk-test"].defaults["sample_size"]
-        asked["chunks"] = partial(chunk_test, **{**searching, "sample_size": size})
-    if others:
-        asked["compare"] = partial(compare, [model, *others], **view, **searched)
-    inside = {name: getattr(experiment, name) for name in ("model", "seed", "precision")}
-    asked["model"] = partial(anatomy, **inside, **options)
-    if not has_cls:
-        del asked["norm_vs_length"], asked["model"]
-    answers: dict[str, Result | ClsvizError] = {}
-    for path, answer in asked.items():
-        try:
-            result = answer()
-            answers[result.question] = result
-        except ClsvizError as error:
-            answers[PAGES[path].question] = error
-    title, drawn = f"{weights.label} on {sample.corpus.label}", f"{len(sample):,} sentences"
-    if is_card:
-        also = {"others": list(others) or (), **searched, "similarity": of_search["similarity"]}
-        also |= {"search_titles": of_search["titles"]}
-        also |= {f"search_{name}": value for name, value in of_corpus.items()}
-        command = provenance.command("report", experiment, also)
-        return card(title, answers, command and f"{command} --output card.md")
-    about = provenance.method(weights, sample.corpus, f"{drawn}, seed {experiment.seed}")
-    return page(title, answers, about)
+    encode = settings.get("encode")
+    with _encoding(model, settings, store, runner) as (model, workspace):
+        of_search = {"titles": search_titles, "similarity": similarity}
+        of_corpus: dict[str, Any] = {"column": search_column, "encoding": search_encoding}
+        experiment, texts = _experiment(model, corpus, settings)
+        shows, runner = _progress(progress), workspace.runner
+        weights = find_model(experiment.model, experiment.seed, shows, runner)
+        sample = draw(experiment, workspace, shows, texts)
+        options: dict[str, Any] = {"store": workspace, "progress": shows}
+        view = {**asdict(heeded("probe", experiment)), "corpus": corpus, **options}
+        del view["model"]
+        search = comparing.search_of(experiment, search_corpus, search_pooling)
+        searched: dict[str, Any] = {
+            "search_corpus": search_corpus,
+            "search_pooling": search_pooling,
+        }
+        norm = {**view, **asdict(heeded("measure", experiment)), "corpus": corpus}
+        asked: dict[str, Callable[[], Result]] = {
+            "norm_vs_length": partial(measure, **norm),
+            "where_length_lives": partial(probe, model, **view),
+        }
+        if search is not None:
+            searching = {**asdict(replace(search, **of_corpus)), **of_search, **options}
+            asked["search"] = partial(search_test, **searching)
+            size = COMMANDS["chunk-test"].defaults["sample_size"]
+            asked["chunks"] = partial(chunk_test, **{**searching, "sample_size": size})
+        if others:
+            asked["compare"] = partial(compare, [model, *others], **view, **searched)
+        inside = {name: getattr(experiment, name) for name in ("model", "seed", "precision")}
+        asked["model"] = partial(anatomy, **inside, **options)
+        if encode:
+            del asked["norm_vs_length"], asked["model"]
+        answers: dict[str, Result | ClsvizError] = {}
+        for path, answer in asked.items():
+            try:
+                result = answer()
+                answers[result.question] = result
+            except ClsvizError as error:
+                answers[PAGES[path].question] = error
+        title, drawn = f"{weights.label} on {sample.corpus.label}", f"{len(sample):,} sentences"
+        if is_card:
+            also = {"others": list(others) or (), **searched, "similarity": of_search["similarity"]}
+            also |= {"search_titles": of_search["titles"]}
+            also |= {f"search_{name}": value for name, value in of_corpus.items()}
+            command = provenance.command("report", experiment, also)
+            return card(title, answers, command and f"{command} --output card.md")
+        about = provenance.method(weights, sample.corpus, f"{drawn}, seed {experiment.seed}")
+        return page(title, answers, about)
 
 
 def anatomy(
@@ -447,25 +418,24 @@ def trace(
 
 @contextmanager
 def _encoding(
-    model: str,
-    encode: Encode | None,
-    encode_query: Encode | None,
-    count_tokens: Callable[[str], int] | None,
-    name: str,
-    store: Store,
-    runner: Runner,
+    model: str, settings: OrFunction, store: Store, runner: Runner
 ) -> Iterator[tuple[str, Workspace]]:
-    """The name of the model, and a workspace; of a function without a name, one that goes."""
+    """The name of the model, and a workspace; of a function without a name, one that goes.
+
+    What is of the function leaves the settings.
+    """
+    encode, query = settings.pop("encode", None), settings.pop("encode_query", None)
+    count, name = settings.pop("count_tokens", None), settings.pop("name", "")
     if encode is None:
-        if encode_query or count_tokens or name:
+        if query or count or name:
             reason = "encode_query, count_tokens and name belong to a function."
             raise SettingError(reason, "Give encode, too.")
         yield model, Workspace.of(store, runner)
         return
     _check_private()
     label = name or "your function"
-    functions = Functions({label: encode}, encode_query, count_tokens)
     with TemporaryDirectory() as folder:
+        functions = Functions({label: encode}, query, count)
         yield label, Workspace.of(store if name else folder, functions)
 
 

@@ -16,21 +16,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NoReturn
 from urllib.parse import parse_qsl, urlsplit
 
-from clsviz import api, questions
+from clsviz import api, limits, questions
 from clsviz.errors import ClsvizError, SettingError, printable, quote
 from clsviz.files import replacing
 from clsviz.numbers import number
 from clsviz.progress import silent
+from clsviz.results.provenance import VERSION
 from clsviz.results.result import PICTURES, WRITERS, Result, check_ending
 from clsviz.settings import OF_EXPERIMENT, SETTINGS, STANDS_FOR, Experiment, Setting, settings_of
 
 CHECKOUT, INSTALLED = Path(__file__).parents[1], Path(__file__).with_name("dashboard")
 
 APP: Final = (INSTALLED if INSTALLED.exists() else CHECKOUT) / "app.py"
+
+EXAMPLES: Final = """examples:
+  clsviz search-test --corpus articles.csv --titles headline    does length bend my search?
+  clsviz chunk-test --corpus book.txt                           how long may a chunk be?
+  clsviz measure --model owner/name --plot norms.svg            does the norm follow length?
+"""
 
 COMMANDS: Final[dict[str, Callable[..., Result | str]]] = {
     name: getattr(api, question.function) for name, question in questions.COMMANDS.items()
@@ -160,14 +168,41 @@ def _keywords(name: str, options: dict[str, Any]) -> dict[str, Any]:
         elif key != "others":
             keywords[row.keyword(name)] = value = row.parse(text)
             row.check(value)
-    texts |= {key: options.pop(key) for key in OF_EXPERIMENT if key in options}
+    own = {key: options.pop(key) for key in OF_EXPERIMENT if key in options}
+    for key in own.keys() & {"query_prompt", "text_prompt"}:
+        own[key] = own[key] or SETTINGS[key].write("")  # an empty one means none
+    texts |= own
+    if "encode" in options:
+        options |= functions_of(name, options.pop("encode"), options.pop("name", ""))
+    elif "name" in options:
+        raise SettingError("name is of a function.", "Give encode, too.")
     keywords = {**asdict(Experiment.parse(texts)), **keywords, **options}
     if name == "report":
         keywords.setdefault("others", others)
     if name == "compare":
-        keywords.setdefault("models", [keywords["model"], *others])
+        linked = [keywords["model"], *others]
+        keywords.setdefault("models", linked if is_linked or not keywords.get("encode") else [])
         del keywords["model"]
     return keywords
+
+
+def functions_of(question: str, text: str, name: str) -> dict[str, Any]:
+    """The keywords of module:function[:query_function]; raises SettingError."""
+    module, *names = text.split(":")
+    if not 1 <= len(names) <= 2 - (question in ("compare", "probe")):
+        remedy = "Write module:function, or, to search, module:function:query_function."
+        raise SettingError(f"encode is {quote(text)}.", remedy)
+    if limits.is_public():
+        raise SettingError("A public server runs no functions.", "Run clsviz on your own machine.")
+    sys.path.insert(0, os.getcwd())  # where the user's module is
+    try:
+        functions = [getattr(import_module(module), function) for function in names]
+    except Exception as error:  # the module is the user's
+        reason = f"encode is {quote(text)}: {type(error).__name__} {quote(error)}."
+        raise SettingError(reason, "Name a function of a module in this folder.") from error
+    if question == "compare":
+        return {"encode": {name or text: functions[0]}}
+    return {"name": name, **dict(zip(("encode", "encode_query"), functions, strict=False))}
 
 
 def names(text: str) -> list[str]:
@@ -220,7 +255,13 @@ def _endings(name: str) -> tuple[str, ...]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="clsviz", description="Does an encoder write length into its vectors?")
+    parser = _Parser(
+        prog="clsviz",
+        description="Does an encoder write length into its vectors?",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"clsviz {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     app = commands.add_parser("app", help="open the dashboard")
     app.add_argument("arguments", nargs="*", help="for streamlit run, after --")

@@ -25,6 +25,11 @@ NORM: Final = tuple(name for name in SENTENCES if name != "probe_size")
 MODELS: Final = (*OF_EXPERIMENT, "others", "search_corpus", "search_pooling")
 
 
+PRODUCT: Final = "clsviz measures what an encoder does with the length of a text."
+STUDY, USE = "I study encoders", "I search with embeddings"
+"""Groups of the menu, by the visitors whom they are for."""
+
+
 class Question(NamedTuple):
     """A row of the table.
 
@@ -33,7 +38,7 @@ class Question(NamedTuple):
     the command takes from a link.
     command, function: of the terminal and of `api`; "" without one.
     defaults: of settings whose defaults are others than those of `Experiment`.
-    next: the question that leads on. old_path: of the page, in links.
+    next: the question that leads on. old_path: of the page, in links. group: of the menu.
     """
 
     path: str
@@ -46,6 +51,7 @@ class Question(NamedTuple):
     defaults: Mapping[str, Any] = NO_DEFAULTS
     next: str = ""
     old_path: str = ""
+    group: str = STUDY
 
 
 # fmt: off
@@ -59,14 +65,14 @@ QUESTIONS: Final = (
     Question("search", "Does length bend my search?",
              "Are texts of some lengths found more often than they are right?", "search", SEARCH,
              "search-test", "search_test", {**SEARCHED, "sample_size": "all"},
-             "How long may a text be?"),
+             "How long may a text be?", group=USE),
     Question("chunks", "How long may a chunk be?",
              "Up to which length does a chunk keep its sentences findable?", "content_cut",
              (*SEARCH, "own_chunks"),
              "chunk-test", "chunk_test", {**SEARCHED, "sample_size": DEFAULT_CHUNKED},
-             "Is another model better?", "pieces"),
+             "Is another model better?", "pieces", USE),
     Question("compare", "Compare models", "Which model does what?", "compare_arrows",
-             (*MODELS, "chunks"), "compare", "compare", next="And your sentence?"),
+             (*MODELS, "chunks"), "compare", "compare", next="And your sentence?", group=USE),
     Question("sentence", "Try a sentence", "What does the model make of your sentence?", "edit",
              SENTENCES, next="How does it do that?"),
     Question("model", "Inside the model", "What happens to [CLS] on its way?", "schema",

@@ -16,7 +16,7 @@ Segmentation = Literal["auto", "sentences", "lines", "paragraphs"]
 Precision = Literal["exact", "fast"]
 Pooling = Literal["cls", "mean", "pooler", "pipeline"]
 Unit = Literal["tokens", "words", "characters"]
-Similarity = Literal["cosine", "dot"]
+Similarity = Literal["auto", "cosine", "dot"]
 
 LONGEST_NAME: Final = 500  # characters of a setting that has neither values nor ends
 
@@ -153,7 +153,8 @@ _ROWS: Final = (
     Setting("search_pooling", "pipeline", "Vector to search by",
             "That of the model’s own pipeline, with its prompts, is what people search by.",
             SEARCHING, get_args(Pooling), of_search="pooling"),
-    Setting("similarity", "cosine", "Similarity", "Dot product heeds norms, cosine does not.",
+    Setting("similarity", "auto", "Similarity",
+            "Dot product heeds norms, cosine does not; auto takes the one that the model names.",
             SEARCHED, get_args(Similarity)),
     Setting("query_prompt", None, "Prompt before queries",
             "Empty takes the model’s own, none takes none.", SEARCHING, word=("none", ""),
@@ -221,6 +222,10 @@ _ROWS: Final = (
             ends=(0.01, 0.9), kind=float),
     Setting("random_weights", False, "", "Compare with random weights, of three seeds.",
             ("probe",), kind=bool),
+    Setting("encode", None, "", "module:function[:query_function]: a function from a list of texts "
+            "to an array, in the place of the model.", (*PROBED, *SEARCHES)),
+    Setting("name", "", "", "Of the function of encode: its vectors are stored under it.",
+            (*PROBED, *SEARCHES)),
     Setting("recall", False, "", "Search by the vector after every layer, too.", ("probe",),
             kind=bool),
     Setting("ray", None, "",
@@ -339,7 +344,6 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         _check_values(self)
-        _check_queries(self)
         _check_pair(self, ("vectors", "query_vectors"), ": of the texts, and of the queries")
         if self.vectors is not None and (self.task or self.titles or self.searches is not None):
             reason = "Own vectors name the right texts by their ids."
@@ -369,7 +373,6 @@ class ChunkTestSettings:
 
     def __post_init__(self) -> None:
         _check_values(self)
-        _check_queries(self)
         if self.max_lost is None or not self.chunks:
             _check_pair(self, ("chunk_tokens", "max_lost"))
 
@@ -444,6 +447,8 @@ def refuse(
 def _check_values(settings: SearchSettings | ChunkTestSettings) -> None:
     """Raise SettingError where a similarity, or a number, cannot be used."""
     SETTINGS["similarity"].check(settings.similarity)
+    if settings.queries is not None and settings.searches is None:
+        raise SettingError("There are queries, and no searches.", "Give both.")
     for field in fields(settings):
         row, value = SETTINGS.get(field.name), getattr(settings, field.name)
         if row and row.ends and value is not None and not row.ends[0] <= value <= row.ends[1]:
@@ -451,12 +456,6 @@ def _check_values(settings: SearchSettings | ChunkTestSettings) -> None:
             raise SettingError(
                 f"{row.name} is {value:g}.", f"Choose a number from {low} to {high}."
             )
-
-
-def _check_queries(settings: SearchSettings | ChunkTestSettings) -> None:
-    """Raise SettingError where there are queries, and nothing that has ids of them."""
-    if settings.queries is not None and settings.searches is None:
-        raise SettingError("There are queries, and no searches.", "Give both.")
 
 
 def _check_pair(

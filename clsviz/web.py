@@ -24,7 +24,7 @@ from starlette.staticfiles import StaticFiles
 
 from clsviz import limits
 from clsviz.guard import FULL, Guard, is_full
-from clsviz.questions import FIRST_PAGE, PAGES
+from clsviz.questions import FIRST_PAGE, PAGES, PRODUCT
 
 IMPORTS: Final = (
     "clsviz.api",
@@ -49,10 +49,12 @@ FIRST_STYLE: Final = """
   font-family: "Source Sans", sans-serif; background: #fff; color: #2f2d2b; pointer-events: none;
   animation: leave 0s 20s forwards; }
 #first-words * { line-height: 1.2; letter-spacing: -0.005em; margin: 0; }
-#first-words h2 { font-size: 1.45rem; font-weight: 500; padding-bottom: 0.1rem; }
-#first-words h3 { font-size: 1.2rem; font-weight: 600; }
+#first-words p { font-size: 0.875rem; height: 2.4rem; }
+#first-words h2 { font-size: 1.15rem; font-weight: 500; padding-bottom: 0.1rem; }
+#first-words h3 { font-size: 1.45rem; font-weight: 600; }
 @media (prefers-color-scheme: dark) { #first-words { background: #171614; color: #edebe8; } }
-@media (max-width: 768px) { #first-words { inset: 3.75rem 0 0; padding: 0.75rem 1rem; } }
+@media (max-width: 768px) { #first-words { inset: 3.75rem 0 0; padding: 0.75rem 1rem; }
+  #first-words p { height: 6.05rem; } }
 @keyframes leave { to { visibility: hidden; } }
 body:has(.stAlert, [role=dialog], [role=progressbar]) #first-words { display: none; }
 """
@@ -140,7 +142,8 @@ def page_of(path: str, root: str, is_default: bool) -> str:
     head = f"<title>{title} · clsviz</title>{''.join(tags)}"
     head += '<meta name="twitter:card" content="summary_large_image">'
     page = shell().replace("<title>Streamlit</title>", head, 1)
-    words = f"<h2>{question}</h2><h3>{verdict}</h3>"
+    words = f"<p>{PRODUCT}</p>" * (name == FIRST_PAGE)
+    words += f"<h2>{question}</h2><h3>{verdict}</h3>"
     layer = f'<style>{FIRST_STYLE}</style><div id="first-words">{words}</div>'
     return page.replace("</body>", f"{layer * is_default}</body>", 1)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.analyses.search import limit_of
-from clsviz.analyses.select import is_symmetric, prompts_of, resolve
+from clsviz.analyses.select import is_symmetric, prompts_of, resolve, similarity_of
 from clsviz.errors import Undefined
 from clsviz.jobs.measure import Workspace, last_vectors
 from clsviz.measurements import Kind
@@ -276,12 +276,13 @@ def chunk_test(
                 choice["judged"] = judgements.read(settings.searches, settings.queries, progress)
             judged = searches.find(view, workspace.root, **choice, progress=progress)
     inputs, experiment = ChunkInputs(weights, cut, judged), resolve(experiment, weights)
+    similarity = similarity_of(settings.similarity, experiment, weights)
     on = experiment, workspace, progress
     measured = by_sizes(inputs, *on)
-    of_judged = _judged(inputs, len(measured), settings.similarity, *on) if judged else None
+    of_judged = _judged(inputs, len(measured), similarity, *on) if judged else None
     of_own = contained(inputs, cut.own, *on) if cut.own else None
     with progress.at("analysis"):
-        of_all = settings.similarity, experiment.seed, of_judged, of_own
+        of_all = similarity, experiment.seed, of_judged, of_own
         numbers = ChunkNumbers.of(inputs, measured, *of_all)
     return _with_controls(numbers, settings, *on)
 

@@ -25,18 +25,16 @@ SAVE: Final = "Save a list of numbers a row, as pandas does: frame.to_parquet(â€
 
 MOST_DIMENSIONS: Final = 16_384
 
-BLOCK_BYTES: Final = 2**22
-"""Of vectors that are read at a time."""
-
-MOST_PACKED: Final = 256
-"""Numbers of a vector, at most, that may be bits in packs of eight."""
+BLOCK_BYTES: Final = 2**22  # of vectors that are read at a time
+MOST_PACKED: Final = 256  # numbers of a vector, at most, that may be bits in packs of eight
 
 
 @dataclass(frozen=True, eq=False)
 class Indexed:
     """Vectors of texts and queries, float32 (n, width), and n_tokens and truncated of the texts.
 
-    means: those of the mean over all tokens, texts and queries, or () where the others are it.
+    others: vectors of texts and queries to compare with, or (); other: the name of these: the mean
+    over all tokens, or what a pipeline gives without its prompts.
     seconds: that measuring took.
     """
 
@@ -44,7 +42,8 @@ class Indexed:
     queries: Floats32
     n_tokens: NDArray[np.int32]
     truncated: NDArray[np.bool_]
-    means: tuple[Floats32, ...] = ()
+    others: tuple[Floats32, ...] = ()
+    other: str = ""
     seconds: float = 0.0
 
 

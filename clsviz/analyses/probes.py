@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clsviz.analyses.norms import is_nearly_constant, line_of
 from clsviz.analyses.recall import LayerSearch, RecallSettings, by_layer
 from clsviz.analyses.select import check_vector, layer_of, norms_of, resolve, select, used_of
-from clsviz.errors import ClsvizError, Undefined
+from clsviz.errors import ClsvizError, SettingError, Undefined
 from clsviz.jobs.measure import Workspace, find_model, measure, prepare, stored
 from clsviz.measurements import Emitted, Kind, Last, Vectors
 from clsviz.progress import Progress
@@ -193,60 +193,49 @@ def _numbers(
         return ProbeNumbers(prepared, *known)
     if known is not None:
         publish(ProbeNumbers(prepared, *known))
-    vectors = _Vectors(prepared, experiment)
-    seconds = vectors.measure(experiment, workspace, progress)
+    weights, sample = prepared.weights, prepared.sample
+    few = Prepared(weights, replace(sample, order=sample.order[: experiment.probe_size]))
+    emitting = resolve(replace(experiment, layer=None, pooling="pipeline"), weights)
+    kinds: list[Kind] = [] if weights.no_cls else ["vectors"]
+    if _can_emit(emitting, weights) and not _is_of_vectors(emitting, weights):
+        kinds.append("text")
+
+    def check(part: Measured) -> None:
+        if experiment.pooling != "pipeline" and not isinstance(part.norms, Emitted):
+            norms_of(part.norms, experiment, weights.label)
+
+    inputs = workspace, progress, check
+    seconds = sum(measure(few, emitting, kind, *inputs).seconds for kind in kinds)
     with progress.at("analysis"):
-        cls, emitted = vectors.stored(workspace)
-        scores = score(cls, emitted, experiment, workspace.results, progress)
+        measured, *others = [stored(few, emitting, kind, workspace) for kind in kinds]
+        emitted = others[0] if others else _emitted(measured, emitting)
+        scores = score(measured, experiment, workspace.results, progress, emitted)
         publish(ProbeNumbers(prepared, scores, PENDING))
-        controls = control(cls, emitted, experiment, scores, workspace.results)
+        controls = control(measured, experiment, scores, workspace.results, emitted)
     return ProbeNumbers(prepared, scores, controls, seconds=seconds)
 
 
-class _Vectors:
-    """The vectors of a sample: of [CLS] by layer, and those that the model's own pipeline emits."""
+def _can_emit(emitting: Experiment, weights: Weights) -> bool:
+    """True if the pipeline emits vectors of these weights, in this precision."""
+    is_trained = not weights.is_untrained and emitting.precision == "exact"
+    return emitting.pooling == "pipeline" and (weights.pipeline.is_own or is_trained)
 
-    def __init__(self, prepared: Prepared, experiment: Experiment) -> None:
-        weights, sample = prepared.weights, prepared.sample
-        order = sample.order[: experiment.probe_size]
-        self._prepared = Prepared(weights, replace(sample, order=order))
-        self._view = replace(experiment, layer=None, pooling="cls", text_prompt=None)
-        self._emitting = resolve(replace(experiment, layer=None, pooling="pipeline"), weights)
-        self._has_cls = not weights.no_cls
-        own = weights.pipeline
-        is_same = self._has_cls and own.is_own and not self._emitting.text_prompt
-        self._kind: Kind | None = "text" if own.steps and not is_same else None
-        self._normalizes, self._pooling = own.normalizes, own.pooling if is_same else ""
 
-    def measure(self, experiment: Experiment, workspace: Workspace, progress: Progress) -> float:
-        """Measure them; returns the seconds. Raises SettingError where the model lacks a vector."""
-        seconds, label = 0.0, self._prepared.weights.label
+def _is_of_vectors(emitting: Experiment, weights: Weights) -> bool:
+    """True if what the pipeline emits follows from [CLS] or the mean after the last layer."""
+    return weights.pipeline.is_own and not emitting.text_prompt and not weights.no_cls
 
-        def check(part: Measured) -> None:
-            if experiment.pooling != "pipeline":
-                norms_of(part.norms, experiment, label)
 
-        if self._has_cls:
-            inputs = self._prepared, self._view, "vectors", workspace, progress, check
-            seconds += measure(*inputs).seconds
-        if self._kind:
-            of_kind = self._prepared, self._emitting, self._kind, workspace, progress
-            seconds += measure(*of_kind).seconds
-        return seconds
-
-    def stored(self, workspace: Workspace) -> tuple[Measured | None, Measured | None]:
-        """Both as they are stored; None for what the model has not."""
-        cls = emitted = None
-        if self._has_cls:
-            cls = stored(self._prepared, self._view, "vectors", workspace)
-        if self._kind:
-            emitted = stored(self._prepared, self._emitting, self._kind, workspace)
-        elif cls and self._pooling and isinstance(cls.norms, Vectors):
-            norms = cls.norms
-            texts = norms.of(cast(Pooling, self._pooling)), norms.n_tokens, norms.truncated
-            arrays = Emitted.arrays(*texts, is_unit=self._normalizes)
-            emitted = replace(cls, norms=Emitted.from_slices([arrays]))
-        return cls, emitted
+def _emitted(measured: Measured, emitting: Experiment) -> Measured | None:
+    """What a pipeline without prompts emits, of the vectors after the last layer."""
+    own, norms = measured.weights.pipeline, measured.norms
+    if isinstance(norms, Emitted):
+        return measured
+    if not (_can_emit(emitting, measured.weights) and isinstance(norms, Vectors)):
+        return None
+    texts = norms.of(cast(Pooling, own.pooling)), norms.n_tokens, norms.truncated
+    arrays = Emitted.arrays(*texts, is_unit=own.normalizes)
+    return replace(measured, norms=Emitted.from_slices([arrays]))
 
 
 def find(
@@ -266,23 +255,22 @@ def find(
 
 
 def score(
-    cls: Measured | None,
-    emitted: Measured | None,
+    measured: Measured,
     experiment: Experiment,
     store: Results,
     progress: Progress,
+    emitted: Measured | None = None,
 ) -> ProbeScores:
     """Fit the probes of an experiment, a vector at a time, and store their scores.
 
-    cls: with vectors of [CLS]. emitted: with those of the pipeline. Raises SettingError where the
-    model lacks the layer or the vector.
+    measured: with vectors of [CLS], or emitted where there are none. emitted: with those of the
+    pipeline. Raises SettingError where the model lacks the layer or the vector.
     """
-    measured = cls or emitted
-    assert measured
-    names: tuple[str, ...] = ()
-    if cls and isinstance(cls.norms, Vectors):
-        layers = map(str, range(cls.norms.n_layers + 1))
-        names = (*layers, *LAST)[: cls.norms.vectors.shape[1]]
+    vectors, names = measured.norms, tuple[str, ...]()
+    assert isinstance(vectors, Last)
+    if not isinstance(vectors, Emitted):
+        layers = map(str, range(vectors.n_layers + 1))
+        names = (*layers, *LAST)[: vectors.vectors.shape[1]]
     names += ("pipeline",) * bool(emitted)
     name_of(experiment, names, measured.weights)
     table, used = _sentences(measured, experiment, store)
@@ -293,22 +281,20 @@ def score(
     rows = []
     for place, name in enumerate(names):
         progress(place, len(names) + 1, "vectors")
-        of_name = emitted if name == "pipeline" else cls
-        assert of_name
+        of_name = emitted if name == "pipeline" and emitted else measured
         rows.append(_row(of_name, name, used))
     numbers, problems, are_flat = zip(*rows, strict=True)
-    assert isinstance(measured.norms, Last)
     computed = ProbeScores(
         names=names,
         numbers=np.stack(numbers),
         problems=tuple(problem.reason if problem else "" for problem in problems),
-        remedy=next((problem.remedy for problem in problems if problem), ""),
+        remedy=(problems[max(vectors.n_layers, 0)] or Undefined("")).remedy,
         baseline_error=np.nan if all(problems) else baseline_error(used),
-        n=len(measured.norms),
+        n=len(vectors),
         n_used=len(used),
         n_different=used["cluster"].nunique(),
         n_truncated=int((table["truncated"] & ~table["is_long"]).sum()),
-        width=measured.norms.vectors.shape[2],
+        width=vectors.vectors.shape[2],
         nearly_constant=tuple(compress(names, are_flat)),
     )
     progress(len(names), len(names) + 1, "vectors")
@@ -316,21 +302,18 @@ def score(
 
 
 def control(
-    cls: Measured | None,
-    emitted: Measured | None,
+    measured: Measured,
     experiment: Experiment,
     scores: ProbeScores,
     store: Results,
+    emitted: Measured | None = None,
 ) -> ControlProbes:
     """The controls of an experiment's vector, stored or computed."""
-    base = cls or emitted
-    assert base
-    name = name_of(experiment, scores.names, base.weights)
-    measured = emitted if name == "pipeline" else cls
-    assert measured
-    assert isinstance(measured.norms, Last)
+    name = name_of(experiment, scores.names, measured.weights)
     view, used = _view(name), _sentences(measured, experiment, store)[1]
-    vector = measured.norms.of(view.pooling, view.layer)[used.index]
+    norms = (emitted if name == "pipeline" and emitted else measured).norms
+    assert isinstance(norms, Last)
+    vector = norms.of(view.pooling, view.layer)[used.index]
     key = (*key_of(measured, experiment), name)
     return store.get(key, ControlProbes, lambda: _controls(vector, used))
 
@@ -363,6 +346,9 @@ def name_of(experiment: Experiment, names: Sequence[str], weights: Weights) -> s
     experiment, label = resolve(experiment, weights), weights.label
     n_layers = sum(map(str.isdecimal, names)) - 1
     layer = check_vector(experiment, n_layers, "pooler" in names, label)
+    if experiment.pooling == "pipeline" and "pipeline" not in names:
+        reason = f"{label} emits its vectors with its own weights, in the exact precision only."
+        raise SettingError(reason, "Choose cls or mean as pooling.")
     return str(layer) if experiment.pooling == "cls" else experiment.pooling
 
 

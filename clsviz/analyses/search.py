@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clsviz.analyses import own_vectors
 from clsviz.analyses.own_vectors import Indexed
-from clsviz.analyses.select import lengths, prompts_of, resolve
+from clsviz.analyses.select import lengths, prompts_of, resolve, similarity_of
 from clsviz.errors import SettingError, Undefined, quote
 from clsviz.jobs.measure import Workspace, last_vectors, measure_texts
 from clsviz.measurements import FORMS, Kind, Last
@@ -25,7 +25,7 @@ from clsviz.statistics.exposure import Evaluation, Ranking
 from clsviz.statistics.fixes import Effect, advise
 from clsviz.statistics.intervals import Floats, Interval, of_mean
 from clsviz.statistics.lengths import unread_share
-from clsviz.statistics.ranking import Qrels, rank, rank_by_words, relevant_ranks, unit
+from clsviz.statistics.ranking import Floats32, Qrels, rank, rank_by_words, relevant_ranks, unit
 
 OTHER: Final[dict[str, Similarity]] = {"cosine": "dot", "dot": "cosine"}
 
@@ -223,7 +223,8 @@ def evaluate(
 
     Fifths are by lengths in the unit of the experiment.
     """
-    seed, similarity = experiment.seed, settings.similarity
+    seed = experiment.seed
+    similarity = similarity_of(settings.similarity, experiment, model)
     texts = made.texts.table["sentence"].to_pylist()
     sizes = lengths(texts, rankings.n_tokens, experiment.unit)
     evaluation = Evaluation.of(made.relevant, sizes, seed, rankings.families, made.grades)
@@ -276,13 +277,13 @@ def rank_all(made: Searches, indexed: Indexed, seed: int, power: float | None) -
     # Tokens beyond those that the model reads have no part in a vector.
     limit = indexed.n_tokens[~indexed.truncated].max(initial=0) or indexed.n_tokens.max()
     lengths = np.minimum(indexed.n_tokens, limit)
-    vectors = indexed.queries, indexed.texts, *indexed.means[::-1]
+    vectors = indexed.queries, indexed.texts, *indexed.others[::-1]
     for similarity in ("cosine", "dot"):
         is_cosine = similarity == "cosine"
-        queries, texts, *means = map(unit, vectors) if is_cosine else vectors
+        queries, texts, *others = map(unit, vectors) if is_cosine else vectors
         top_k[similarity] = rank(queries, texts)
-        if means:
-            top_k[f"{similarity} mean_pooled"] = rank(*means)
+        if others:
+            top_k[f"{similarity} {indexed.other}"] = rank(*others)
         trial = fixes.Trial(queries, texts, lengths, qrels, is_cosine, power)
         for fix in trial.names:
             try:
@@ -342,6 +343,13 @@ def index(
     rest = progress.part(n_texts, n, "texts")
     queries, seconds_of_queries = last_vectors(of_queries, experiment, workspace, rest, "query")
     pooling = experiment.pooling
-    means = () if pooling in ("mean", "pipeline") else (texts.of("mean"), queries.of("mean"))
-    vectors = texts.of(pooling), queries.of(pooling)
-    return Indexed(*vectors, texts.n_tokens, texts.truncated, means, seconds + seconds_of_queries)
+    vectors, others = (texts.of(pooling), queries.of(pooling)), tuple[Floats32, ...]()
+    seconds += seconds_of_queries
+    if any(prompts_of(experiment)):
+        plain = replace(experiment, query_prompt="", text_prompt="")
+        bare = index(made, weights, plain, workspace, progress)
+        others, seconds = (bare.texts, bare.queries), seconds + bare.seconds
+    elif pooling not in ("mean", "pipeline"):
+        others = texts.of("mean"), queries.of("mean")
+    name = "unprompted" if pooling == "pipeline" else "mean_pooled"
+    return Indexed(*vectors, texts.n_tokens, texts.truncated, others, name, seconds)

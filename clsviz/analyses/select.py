@@ -2,14 +2,14 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.errors import SettingError, quote
 from clsviz.measurements import Emitted, Kind, Means, Norms
-from clsviz.settings import Experiment, Unit
+from clsviz.settings import Experiment, Similarity, Unit
 from clsviz.sources.models import Weights
 from clsviz.sources.near_duplicates import near_duplicates
 from clsviz.sources.sampling import Measured, Sample
@@ -41,7 +41,7 @@ def resolve(experiment: Experiment, weights: Weights) -> Experiment:
 
     Prompts are the pipeline's where none are set. Raises SettingError for those of other vectors.
     """
-    prompts: dict[str, str | None] = dict.fromkeys(("query_prompt", "text_prompt"))
+    prompts: dict[str, Any] = dict.fromkeys(("query_prompt", "text_prompt"))
     if experiment.pooling == "pipeline" and weights.pipeline.steps:
         for name in prompts:
             own = weights.pipeline.prompt(name.removesuffix("_prompt"))
@@ -51,8 +51,18 @@ def resolve(experiment: Experiment, weights: Weights) -> Experiment:
         if value := getattr(experiment, name):
             reason = f"{name} is {quote(value)}, and only a pipeline has prompts."
             raise SettingError(reason, "Leave it out, or choose pipeline as pooling.")
-    pooling = "mean" if experiment.pooling == "pipeline" else experiment.pooling
-    return replace(experiment, pooling=pooling, **prompts)
+    prompts["pooling"] = "mean" if experiment.pooling == "pipeline" else experiment.pooling
+    return replace(experiment, **prompts)
+
+
+def similarity_of(
+    similarity: Similarity, experiment: Experiment, weights: Weights | None
+) -> Literal["cosine", "dot"]:
+    """The similarity: of auto that for which the model was trained, else cosine."""
+    if similarity != "auto":
+        return similarity
+    is_own = weights is not None and resolve(experiment, weights).pooling == "pipeline"
+    return "dot" if is_own and weights and weights.pipeline.similarity == "dot" else "cosine"
 
 
 def is_symmetric(experiment: Experiment, weights: Weights) -> bool:

@@ -112,9 +112,9 @@ class Encoder:
     def run(self, sentences: Sequence[str], kind: Kind, prompt: str = "") -> Arrays:
         """Measure sentences, in their order; the arrays are those of the kind.
 
-        prompt: stands before each sentence; its tokens are not counted. A sentence's measurements depend on the others at most in rounding. Raises CorpusError where
-        a sentence is not text, and ModelError where memory does not suffice or norms are not
-        finite.
+        prompt: stands before each sentence; its tokens are not counted. A sentence's measurements
+        depend on the others at most in rounding. Raises CorpusError where a sentence is not text,
+        and ModelError where memory does not suffice or norms are not finite.
         """
         ids = self.tokenizer.ids(sentences)
         n_tokens = np.array([len(row) for row in ids], np.int32)
@@ -152,16 +152,16 @@ class Encoder:
             error[:COMPARED] = np.abs(arrays["cls"][:COMPARED] / norms - 1)
         return {"n_tokens": n_tokens, "truncated": truncated, "error": error, **arrays}
 
-    def vectors(
-        self, sentences: Sequence[str], pooling: Pooling = "cls", layer: int | None = None
+    def encode(
+        self, texts: Sequence[str], pooling: Pooling = "cls", layer: int | None = None
     ) -> NDArray[np.float32]:
-        """The vectors of sentences after a layer (None: the last), float32 (n, width).
+        """The vectors of texts after a layer (None: the last), float32 (n, width).
 
         Raises SettingError where the model has none, and errors as `run`.
         """
         if layer is None:
-            return Last.from_slices([self.run(sentences, "last")]).of(pooling)
-        return Vectors.from_slices([self.run(sentences, "vectors")]).of(pooling, layer)
+            return Last.from_slices([self.run(texts, "last")]).of(pooling)
+        return Vectors.from_slices([self.run(texts, "vectors")]).of(pooling, layer)
 
     @torch.inference_mode()
     def tokens(self, sentence: str) -> NDArray[np.float32]:

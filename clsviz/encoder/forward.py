@@ -184,9 +184,10 @@ class ClsBlock(Block):
 
 
 class OwnPass:
-    """The pass through a model, as a `passes.Forward`, with products in `dtype`.
+    """The pass through a model of transformers, with products in `dtype`.
 
-    Raises LookupError or AttributeError where the model is not built as its type suggests.
+    mixes_lengths: True, as lengths can share a batch at no cost. Raises LookupError or
+    AttributeError where the model is not built as its type suggests.
     """
 
     mixes_lengths = True
@@ -204,7 +205,11 @@ class OwnPass:
         self._bias = getattr(encoder, "compute_position_bias", None)  # MPNet's
 
     def layers(self, batch: Sequence[Tensor], only_cls: bool) -> Iterator[list[Tensor]]:
-        """See `Forward`."""
+        """All tokens after every layer, float32 (n, length, width) for each matrix of the batch.
+
+        batch: token ids, int64 (n, length): one matrix for each length.
+        only_cls: after the last layer, tokens other than [CLS] may be left out.
+        """
         x, texts = self._begin(batch)
         yield texts.split(x)
         for block in self._blocks[: -1 if only_cls else None]:

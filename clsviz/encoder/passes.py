@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -20,24 +20,7 @@ EXACT, FAST = 1e-5, 0.05  # largest relative errors of a norm
 SEES = 1e-5  # a larger relative difference between [CLS] of two sentences is not rounding
 
 
-class Forward(Protocol):
-    """A forward pass through a model.
-
-    model: of transformers. mixes_lengths: True if lengths can share a batch at no cost.
-    """
-
-    model: Any
-    mixes_lengths: bool
-
-    def layers(self, batch: Sequence[Tensor], only_cls: bool) -> Iterator[list[Tensor]]:
-        """All tokens after every layer, float32 (n, length, width) for each matrix of the batch.
-
-        batch: token ids, int64 (n, length): one matrix for each length.
-        only_cls: after the last layer, tokens other than [CLS] may be left out.
-        """
-
-
-def reduce(forward: Forward, batch: Sequence[Tensor], kind: Kind) -> dict[str, Tensor]:
+def reduce(forward: "Forward", batch: Sequence[Tensor], kind: Kind) -> dict[str, Tensor]:
     """The arrays of a kind, as `clsviz.measurements` describes them, that take a model."""
     cls, means = [], []
     for tokens in forward.layers(batch, only_cls=kind == "norms"):
@@ -79,7 +62,7 @@ def is_out_of_memory(error: Exception) -> bool:
 
 
 class ModelPass:
-    """The forward pass that comes with transformers, as a `Forward`.
+    """The forward pass that comes with transformers, called as `OwnPass` is.
 
     Each matrix of a batch runs by itself, with neither padding nor mask: some models let padding
     change a sentence in spite of its mask.
@@ -91,7 +74,7 @@ class ModelPass:
         self.model, self._frame = model, frame
 
     def layers(self, batch: Sequence[Tensor], only_cls: bool) -> Iterator[list[Tensor]]:
-        """See `Forward`."""
+        """All tokens after every layer, as `OwnPass.layers` gives them."""
         return map(list, zip(*map(self._states, batch), strict=True))
 
     def _states(self, ids: Tensor) -> list[Tensor]:
@@ -108,6 +91,9 @@ class ModelPass:
         output = self.model(input_ids=ids, output_hidden_states=True, return_dict=True, **types)
         states = [*output.hidden_states[:-1], output.last_hidden_state]
         return [state[:, :length] for state in states]  # BigBird pads
+
+
+Forward: TypeAlias = OwnPass | ModelPass
 
 
 @torch.inference_mode()

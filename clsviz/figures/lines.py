@@ -49,15 +49,12 @@ def probes(result: Result) -> Figure:
     table, guess, unit = result.table, result.picture["guess"], result.picture["unit"]
     last = max(int(table["layer"].max()), 1)
     xs = [-0.03 * last, 1.03 * last]
-    data = [_line(look, table[table["vector"] == look.vector], unit) for look in LOOKS]
+    rows = dict(list(table.groupby("vector")))
+    data = [_line(look, rows[look.vector], unit) for look in LOOKS if look.vector in rows]
     if np.isfinite(guess):
         dots = {"color": style.SUMMARY, "width": 2, "dash": "dot"}
         data.insert(0, style.trace("guessing", [xs[0], last], [guess, guess], line=dots))
-    labels = [
-        style.label(line["name"], line["line"]["color"], last, float(line["y"][-1]))
-        for line in data
-        if np.isfinite(line["y"][-1:]).any()
-    ]
+    labels = _ends(data, last)
     band = table[np.isfinite(table["random_low"])]
     if len(band):
         random = band["layer"], band["random_low"], band["random_high"]
@@ -71,8 +68,16 @@ def probes(result: Result) -> Figure:
     title, place = "Layer (0: embeddings)", {}
     notes, axes = style.spread(labels, xs, ys), dict[str, Trace]()
     if "recall_at_10" in table:
-        recalls, names = _recalls(table, xs)
-        data, notes = [*data, *recalls], [*notes, *names]
+        recalls = [
+            trace
+            for look in LOOKS
+            if look.vector in rows and look.reading == "probe"
+            for trace in _recalls(look, rows[look.vector])
+        ]
+        tall = [0.0, RECALLS[1] / (RECALL[1] - RECALL[0])]  # labels count pixels of a whole plot
+        ends = style.spread(_ends(recalls[1::2], last), xs, tall)
+        below = [{**label, "xref": "x2", "yref": "y2"} for label in ends]
+        data, notes = [*data, *recalls], [*notes, *below]
         shares: Trace = {"domain": RECALL, "tickformat": ".0%", "nticks": 4, "showgrid": True}
         axes["xaxis2"] = style.axis(title, xs, **layers, anchor="y2", matches="x")
         axes["yaxis2"] = style.axis("Recall", RECALLS, **shares)
@@ -87,6 +92,15 @@ def probes(result: Result) -> Figure:
         margin=style.LABEL_MARGIN,
         uirevision=str(result.about.get("model_fingerprint")),
     )
+
+
+def _ends(lines: list[Trace], last: int) -> list[Trace]:
+    """The name of each line at its end, after the last layer."""
+    return [
+        style.label(line["name"], line["line"]["color"], last, float(line["y"][-1]))
+        for line in lines
+        if np.isfinite(line["y"][-1:]).any()
+    ]
 
 
 def _line(look: Look, rows: "pd.DataFrame", unit: str) -> Trace:
@@ -110,31 +124,21 @@ def _line(look: Look, rows: "pd.DataFrame", unit: str) -> Trace:
     )
 
 
-def _recalls(table: "pd.DataFrame", xs: list[float]) -> tuple[list[Trace], list[Trace]]:
-    """Recall of every vector with its interval, in the lower plot, and the names there."""
-    data, labels = list[Trace](), list[Trace]()
-    place: Trace = {"xaxis": "x2", "yaxis": "y2"}
-    for look in (look for look in LOOKS if look.reading == "probe"):
-        rows = table[table["vector"] == look.vector]
-        if rows.empty:
-            continue
-        x, y = rows["layer"].to_numpy(np.int32), rows["recall_at_10"].to_numpy(np.float32)
-        low, high = (rows[f"recall_at_10_{end}"] for end in ("low", "high"))
-        ends = np.column_stack([low, high, np.full(len(rows), np.nan)]).ravel()
-        texts = [
-            f"{look.name}, layer {layer}<br><b>finds {percent(recall)} of right texts</b>"
-            for layer, recall in zip(x.tolist(), y.tolist(), strict=True)
-        ]
-        line = {"color": look.colour, "width": 2}
-        marker = {"color": look.colour, "size": 7, "symbol": look.symbol}
-        where = {"customdata": rows.index.to_numpy(np.int32), "marker": marker}
-        data += [
-            style.trace(look.name, np.repeat(x, 3), ends, line=line | {"width": 1}, **place),
-            style.trace(look.name, x, y, texts, mode="lines+markers", line=line, **where, **place),
-        ]
-        labels.append(style.label(look.name, look.colour, int(x[-1]), float(y[-1])))
-    tall = [0.0, RECALLS[1] / (RECALL[1] - RECALL[0])]  # as labels count pixels of a whole plot
-    return data, [label | {"xref": "x2", "yref": "y2"} for label in style.spread(labels, xs, tall)]
+def _recalls(look: Look, rows: "pd.DataFrame") -> list[Trace]:
+    """Intervals of the recall of a vector as upright lines, and the recall, in the lower plot."""
+    x, y = rows["layer"].to_numpy(np.int32), rows["recall_at_10"].to_numpy(np.float32)
+    ends = rows[["recall_at_10_low", "recall_at_10_high"]].assign(gap=np.nan).to_numpy().ravel()
+    texts = [
+        f"{look.name}, layer {layer}<br><b>finds {percent(recall)} of right texts</b>"
+        for layer, recall in zip(x.tolist(), y.tolist(), strict=True)
+    ]
+    place: Trace = {"xaxis": "x2", "yaxis": "y2", "line": {"color": look.colour, "width": 1.5}}
+    marker = {"color": look.colour, "size": 7, "symbol": look.symbol}
+    where: Trace = {"customdata": rows.index.to_numpy(np.int32), "marker": marker, **place}
+    return [
+        style.trace(look.name, np.repeat(x, 3), ends, **place),
+        style.trace(look.name, x, y, texts, mode="lines+markers", **where),
+    ]
 
 
 def _share(r2: float) -> str:

@@ -189,7 +189,7 @@ def _density(lengths: NDArray[np.int32], norms: NDArray[np.float32], ys: list[fl
         "y": _middles(y),
         "z": np.log10(np.where(counts > 0, counts, np.nan)).astype(np.float32),
         "text": [[counted(int(n)) for n in row] for row in counts.tolist()],
-        "hovertemplate": "length %{x:.0f}, norm %{y:.4~g}: %{text}<extra></extra>",
+        "hovertemplate": "length %{x:.0f}, norm %{y:.3~r}: %{text}<extra></extra>",
         "hoverongaps": False,
         "showscale": False,
         "colorscale": style.SCALE,
@@ -202,7 +202,7 @@ def _marginals(lengths: NDArray[np.int32], norms: NDArray[np.float32]) -> list[T
     x, y = _cells(lengths), np.linspace(low, high, MARGINAL_BINS + 1)
     top, right = np.histogram(lengths, x)[0], np.histogram(norms, y)[0]
     texts = [list(map(counted, counts.tolist())) for counts in (top, right)]
-    labels = "length %{x:.0f}: %{hovertext}", "norm %{y:.4~g}: %{hovertext}"
+    labels = "length %{x:.0f}: %{hovertext}", "norm %{y:.3~r}: %{hovertext}"
     look: Trace = {"marker": {"color": POINTS, "opacity": 0.35, "line": {"width": 0}}}
     flat: Trace = {"xaxis": "x2", "orientation": "h", "width": y[1] - y[0]}
     return [

@@ -39,7 +39,7 @@ def growth(result: Result) -> Figure:
             shift = -18 if is_below else 16
             notes.append(style.note(style.escape(word), x=int(at), y=float(norm), yshift=shift))
     texts = [style.hover_label(text) for text in table["text"]]
-    label = "%{text}<br><b>norm %{y:.5~g}</b>"
+    label = "%{text}<br><b>norm %{y:.3~r}</b>"
     look = {"line": {"color": style.OWN, "width": 2}, "marker": {"color": style.OWN, "size": 6}}
     data += [
         style.trace("words", x, y, texts, label, mode="lines+markers", **look),

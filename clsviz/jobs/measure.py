@@ -111,7 +111,8 @@ def measure(
 ) -> Measured:
     """Measure a sample: what is stored is read, the rest is run and stored.
 
-    experiment: with the prompts of emitted vectors. kind: such as norms, or vectors, which are measured of the first `probe_size` sentences.
+    experiment: with the prompts of emitted vectors. kind: such as norms, or vectors, which are
+    measured of the first `probe_size` sentences.
     publish: takes what is measured so far, and raises where that suffices to know that it cannot be
     used.
     """

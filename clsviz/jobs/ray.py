@@ -3,19 +3,15 @@
 Each machine needs clsviz, and a model that is a folder; sentences come to it with its tasks.
 """
 
-import logging
 import socket
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
-
-import numpy as np
-import pyarrow as pa
-from safetensors.numpy import load, save
+from typing import Final
 
 from clsviz.errors import ModelError, SettingError, quote
 from clsviz.jobs.measure import key_of
 from clsviz.jobs.worker import IN_PROCESS
-from clsviz.measurements import Kind
+from clsviz.measurements import Arrays, Kind
 from clsviz.progress import Progress
 from clsviz.settings import Experiment, Precision
 from clsviz.sources import models
@@ -43,7 +39,6 @@ def measure(
     """
     try:
         import ray
-        import ray.data
     except ImportError:
         remedy = "Install it on each machine: pip install 'ray[data]'."
         raise SettingError("Ray is not installed.", remedy) from None
@@ -57,24 +52,16 @@ def measure(
         return
     _connect(address)
     try:
-        refs = [
-            ray.put(pa.table({"start": [start], "sentences": [sample.sentences(start, stop)]}))
-            for start, stop in tasks
-        ]
-        size, share = _copies([node["Resources"] for node in ray.nodes() if node["Alive"]])
-        answers = ray.data.from_arrow_refs(refs).map_batches(
-            _Measure,
-            batch_size=1,
-            batch_format="pyarrow",
-            compute=ray.data.ActorPoolStrategy(min_size=1, max_size=size, initial_size=size),
-            fn_constructor_args=(_name(weights), weights, experiment.precision, kind),
-            **share,
-        )
-        for answer in answers.iter_rows():
-            arrays = load(answer["arrays"])
-            measurements.append(key, answer["start"], arrays)
-            done += n_sentences(arrays)
-            progress(done, total, "sentences")
+        share = _share([node["Resources"] for node in ray.nodes() if node["Alive"]])
+        run = ray.remote(max_calls=0, **share)(_run)  # else each task on a GPU would load the model
+        model = _name(weights), weights, experiment.precision, kind
+        pending = [run.remote(*model, task[0], sample.sentences(*task)) for task in tasks]
+        while pending:
+            ready, pending = ray.wait(pending)
+            for start, arrays in ray.get(ready):
+                measurements.append(key, start, arrays)
+                done += n_sentences(arrays)
+                progress(done, total, "sentences")
     except ray.exceptions.RayError as error:
         cause = quote(str(error).strip().splitlines()[-1].rpartition("Error: ")[2])
         reason = f"{weights.label} failed on a machine of the Ray cluster: {cause}."
@@ -86,9 +73,8 @@ def measure(
 
 def _connect(address: str) -> None:
     """Join a cluster, or start one here; raises SettingError where none answers."""
-    import ray.data
+    import ray
 
-    logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # errors are raised, too
     host, _, port = address.rpartition(":")
     try:
         if host and "//" not in host:  # Ray itself would try for minutes
@@ -97,7 +83,6 @@ def _connect(address: str) -> None:
     except (OSError, ValueError):
         reason = f"There is no Ray cluster at {quote(address)}."
         raise SettingError(reason, "Start one by: ray start --head.") from None
-    ray.data.DataContext.get_current().enable_progress_bars = False
 
 
 def _name(weights: Weights) -> str:
@@ -109,31 +94,24 @@ def _name(weights: Weights) -> str:
     return f"{prefix}{folder}" if weights.folder.is_relative_to(folder) else weights.name
 
 
-def _copies(nodes: list[dict[str, float]]) -> tuple[int, dict[str, Any]]:
-    """Copies of the model that a cluster runs, and what each of them uses."""
-    n_gpus = int(sum(node.get("GPU", 0) for node in nodes))
-    if n_gpus:
-        return n_gpus, {"num_gpus": 1}
-    counts = [int(node.get("CPU", 0)) for node in nodes if node.get("CPU", 0) >= 1]
-    n_each = min([*counts, MOST_PROCESSORS])
-    return max(1, sum(n // n_each for n in counts)), {"num_cpus": n_each}
+def _share(nodes: list[dict[str, float]]) -> dict[str, int]:
+    """What each copy of the model uses of a cluster."""
+    if any(node.get("GPU", 0) for node in nodes):
+        return {"num_gpus": 1}
+    return {"num_cpus": min(MOST_PROCESSORS, *(int(node.get("CPU", 0)) or 8 for node in nodes))}
 
 
-class _Measure:
-    """A copy of the model on a machine of the cluster."""
-
-    def __init__(self, name: str, weights: Weights, precision: Precision, kind: Kind) -> None:
-        own = models.find(name, weights.seed)
-        if own.fingerprint != weights.fingerprint:
-            reason = f"{weights.label} is another model on one of the machines."
-            raise ModelError(reason, "Copy the same files to each.")
-        IN_PROCESS.load(own, precision)
-        self._model, self._kind = (own, precision), kind
-
-    def __call__(self, tasks: pa.Table) -> pa.Table:
-        answers = []
-        for task in tasks.to_pylist():
-            arrays = IN_PROCESS.run(*self._model, task["sentences"], self._kind)
-            content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
-            answers.append({"start": task["start"], "arrays": content})
-        return pa.Table.from_pylist(answers)
+def _run(
+    name: str,
+    weights: Weights,
+    precision: Precision,
+    kind: Kind,
+    start: int,
+    sentences: Sequence[str],
+) -> tuple[int, Arrays]:
+    """Measure sentences on a machine of the cluster, whose process holds the model from then on."""
+    own = models.find(name, weights.seed)
+    if own.fingerprint != weights.fingerprint:
+        reason = f"{weights.label} is another model on one of the machines."
+        raise ModelError(reason, "Copy the same files to each.")
+    return start, IN_PROCESS.run(own, precision, sentences, kind)

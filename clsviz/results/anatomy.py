@@ -154,7 +154,8 @@ def answers(parts: Anatomy, weights: Weights) -> list[tuple[str, str]]:
         ),
         (
             "Which layer? The last of a fine-tuned model, else the seventh or eighth of twelve",
-            "This is a rule of thumb for models like BERT. “Where length lives” tests every layer.",
+            "This is a rule of thumb for models like BERT. “Where length lives” tests every layer,"
+            " and finds which one a search should take.",
         ),
         (
             "Does the cosine of two raw [CLS] vectors mean anything? Not by design",

@@ -100,6 +100,7 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
             **asdict(experiment),
             **provenance.values(settings),
             **vector_of(weights, view),
+            "similarity": answer.similarity,
             "width": answer.measured[0].width,
             "model_fingerprint": weights.fingerprint,
             "corpus_fingerprint": cut.texts.fingerprint,

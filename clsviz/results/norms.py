@@ -189,7 +189,7 @@ def _picture(used: "pd.DataFrame", line: Line | None, curve: Curve | None) -> di
 
 
 def _caveats(fit: NormFit, experiment: Experiment, unit: str = "tokens") -> tuple[str, ...]:
-    """Everything left out or doubtful, a sentence each. unit: of the cutoff."""
+    """Everything left out or doubtful, what matters most first. unit: of the cutoff."""
     measured, n_long = fit.measured, int(fit.table["is_long"].sum())
     n_truncated = int((~fit.table["is_used"]).sum()) - n_long
     n_both, error = fast_error(measured, fit.layer)
@@ -199,13 +199,13 @@ def _caveats(fit: NormFit, experiment: Experiment, unit: str = "tokens") -> tupl
         f" {counted(n_both)} measured both ways.": n_both,
     }
     return (
-        *unknown_tokens(measured.weights, measured.sample.sentences(0, MOST_TEXTS)),
+        *measured.weights.pipeline.caveats(experiment.pooling),
+        *[UNIT] * (experiment.pooling == "pipeline" and measured.weights.pipeline.normalizes),
         *fit.caveats,
+        *unknown_tokens(measured.weights, measured.sample.sentences(0, MOST_TEXTS)),
         *letters_count(fit.table["sentence"], experiment.unit),
-        *left_out(experiment, measured.sample, n_long, n_truncated, unit=unit),
         *(caveat for caveat, holds in cases.items() if holds),
         *measured.sample.corpus.reading.caveats,
-        *[UNIT] * (experiment.pooling == "pipeline" and measured.weights.pipeline.normalizes),
-        *measured.weights.pipeline.caveats(experiment.pooling),
+        *left_out(experiment, measured.sample, n_long, n_truncated, unit=unit),
         *origin(measured.key),
     )

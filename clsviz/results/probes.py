@@ -170,8 +170,11 @@ def verdict_of(scores: ProbeScores, unit: str) -> str:
     hardly = "a linear probe finds almost no length in the [CLS] vector, after any layer"
     return first(
         (not scores.has_probe, f"Can’t tell: {lowered(scores.problems[scores.n_layers])}"),
-        (b >= ALMOST_ALL and fades, f"Yes, but it fades: {after}, {misses} {only}{at_best}."),
-        (b >= ALMOST_ALL, f"Yes, to the last layer: there {misses} {at_last}."),
+        (
+            b >= ALMOST_ALL and fades,
+            f"{after.capitalize()}, then it fades: {misses} {only}{at_best}.",
+        ),
+        (b >= ALMOST_ALL, f"Even after the last layer: there {misses} {at_last}."),
         (b >= HALF, f"Largely: {misses} {at_best} {after}."),
         (b >= PART, f"Partly: {misses} {at_best} {after}."),
         (b >= LITTLE, f"A little: {after}, a linear probe beats guessing somewhat."),
@@ -209,8 +212,8 @@ def _beside(scores: ProbeScores, unit: str) -> str:
 
 def findings(result: Result) -> list[tuple[str, str]]:
     """For each check that is computed and defined, what it finds, and what that means."""
-    keys = "vector_error", "direction_error", "half_error", "shuffled_probe_r_squared"
-    keys += ("words_error",)
+    keys = ["vector_error", "direction_error", "half_error", "shuffled_probe_r_squared"]
+    keys.append("words_error")
     error, direction, half, shuffled, words = np.array(
         [result.fact(key) for key in keys], np.float64
     )

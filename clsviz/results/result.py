@@ -58,11 +58,23 @@ class Fact:
     @property
     def number(self) -> str:
         """The value in words, with its interval."""
-        if self.value is None or math.isnan(self.value):
-            return DASH
-        write = FORMS[self.form]
-        ends = [write(end) for end in self.interval or () if math.isfinite(end)]
-        return write(self.value) + f" ({' to '.join(ends)})" * (len(ends) == 2)
+        return f"{self.words} ({self.ends})" if self.ends else self.words
+
+    @property
+    def words(self) -> str:
+        """The value in words."""
+        return DASH if self.is_undefined else FORMS[self.form](self.value)
+
+    @property
+    def ends(self) -> str:
+        """The interval in words, or ""."""
+        ends = [FORMS[self.form](end) for end in self.interval or () if math.isfinite(end)]
+        return " to ".join(ends) if len(ends) == 2 and not self.is_undefined else ""
+
+    @property
+    def is_undefined(self) -> bool:
+        """True without a value."""
+        return self.value is None or math.isnan(self.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,9 +108,14 @@ class Result:
     answered: Any = None
 
     @property
+    def loud_facts(self) -> list[Fact]:
+        """The facts that stand next to the answer."""
+        return [fact for fact in self.facts if not fact.is_quiet]
+
+    @property
     def numbers(self) -> str:
         """The facts on one line."""
-        return " · ".join(str(fact) for fact in self.facts if not fact.is_quiet)
+        return " · ".join(map(str, self.loud_facts))
 
     @property
     def lines(self) -> tuple[str, ...]:

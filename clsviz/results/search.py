@@ -28,6 +28,7 @@ BY: Final[dict[str, str]] = {"cosine": "cosine", "dot": "dot product", "bm25": "
 FIXES: Final = {
     "normalized": "Normalise your vectors",
     "mean_pooled": "Take mean-pooled vectors",
+    "unprompted": "Leave the prompts out",
     "centred": "Subtract the mean vector of your texts",
     "calibrated": "Calibrate scores by length",
     "tokens^p": "Multiply scores by your power of tokens",
@@ -66,6 +67,7 @@ def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSetting
         about={
             **settings,
             **vector_of(model, view),
+            "similarity": numbers.similarity,
             "width": numbers.rankings.width,
             "model_fingerprint": numbers.fingerprint,
             "corpus_fingerprint": searches.fingerprint,
@@ -146,9 +148,14 @@ def advice_of(numbers: SearchNumbers, verdict: str) -> str:
 def _facts(numbers: SearchNumbers) -> tuple[Fact, ...]:
     own, qrels = numbers.own, numbers.qrels
     rows = list(zip(QUINTILES, own.exposure, own.intervals, strict=True))
+    plain = numbers.fixes.get("unprompted")
+    without = plain and Fact(
+        *("unprompted_gain", "without prompts", plain[1].gain, plain[1].interval, "points")
+    )
     return (
         Fact("recall_at_10", "recall among ten", own.recall, own.recall_interval, "percent"),
         Fact("ndcg_at_10", "nDCG", own.ndcg),
+        *filter(None, [without]),
         Fact("bm25_recall_at_10", "by BM25", numbers.words.recall, None, "percent"),
         *(
             Fact(f"exposure_{name}", f"{name} fifth", exposure, interval, "times")
@@ -316,6 +323,19 @@ def fix_title(result: Result) -> str:
     return f"Of {n} fix{'es' * (n != 1)} tried, {advised}"
 
 
+def snippet(correction: Mapping[str, Any]) -> str:
+    """An advised fix in Python, to copy."""
+    numbers = [f"{name} = {number:.6g}" for name, number in correction["coefficients"].items()]
+    target = "scores" if "score" in correction["formula"] else "vectors"
+    if numbers:
+        fitted = "# Fitted to these texts and this model: for others, run clsviz search-test again."
+        meant = (
+            "# n: the tokens of each text that the model reads. scores: of a query with each text."
+        )
+        numbers = [fitted, meant, *numbers]
+    return "\n".join(["import numpy as np", *numbers, f"{target} = {correction['formula']}"])
+
+
 def fix_table(result: Result) -> "pd.DataFrame":
     """A row for each way to search: as it is, by words, and with every fix."""
     import pandas as pd
@@ -344,7 +364,9 @@ def fix_table(result: Result) -> "pd.DataFrame":
 def _picture(numbers: SearchNumbers) -> dict[str, Any]:
     """Lengths of the fifths, and a line for each way, that of the similarity first."""
     other, advice = OTHER[numbers.similarity], numbers.advice
-    lines = {BY[numbers.similarity]: numbers.own, BY[other]: numbers.other}
+    lines = {BY[numbers.similarity]: numbers.own}
+    if not np.array_equal(numbers.own.top_k, numbers.other.top_k):  # of norm 1 they are the same
+        lines[BY[other]] = numbers.other
     lines[BY["bm25"]], quintiles = numbers.words, numbers.own.quintiles
     if advice and advice.fix != "normalized":  # whose line is that of cosine
         lines[advice.fix.replace("_", "-")] = numbers.fixes[advice.fix][0]

@@ -21,8 +21,7 @@ from clsviz.sources.judgements import IDS
 from clsviz.sources.near_duplicates import near_duplicates
 from clsviz.sources.sampling import Sample
 
-SIZES: Final = (1, 2, 3, 5, 8, 12, 20, 30)
-"""Sentences of a chunk."""
+SIZES: Final = (1, 2, 3, 5, 8, 12, 20, 30)  # sentences of a chunk
 
 LEAST_FULL: Final = 0.5
 """Share of the sentences that stand in a full chunk, at least, where a size is tried."""
@@ -32,9 +31,7 @@ LEAST_WORDS: Final = 6
 
 MOST_SEARCHES, FEWEST_SEARCHES, FEWEST_CHUNKS = 500, 100, 10
 
-STEP: Final = 100
-"""Texts that are cut at a time."""
-
+STEP: Final = 100  # texts that are cut at a time
 LONGER: Final = "Give longer texts, such as a book, or choose python-api."
 
 ENOUGH: Final = 5 / 6

@@ -36,11 +36,8 @@ if TYPE_CHECKING:
 SHIPPED: Final = {"python-docs": "Python docstrings", "python-api": "Python docstrings with titles"}
 """Labels of the corpora that come with the program."""
 
-INDEX: Final = "index"
-"""The column with the index of texts in memory; another one of this name is left out."""
-
-RECIPE: Final = 3
-"""Raised when the same file becomes another table."""
+INDEX: Final = "index"  # the column with the index of texts in memory, in the place of others
+RECIPE: Final = 3  # raised when the same file becomes another table
 
 MOST_EXTRAS: Final = 8
 LONGEST_VALUE: Final = 1000
@@ -102,7 +99,7 @@ def is_file(name: str) -> bool:
     """
     suffixes = tuple(f"{suffix}{packed}" for suffix in tables.SUFFIXES for packed in ("", ".gz"))
     is_path = name.startswith(("/", "./", "../", "~", "\\", uploads.PREFIX))
-    is_file = is_path or name.lower().endswith((*suffixes, *tables.OTHER_KINDS))
+    is_file = is_path or name.lower().endswith(suffixes)
     return name not in SHIPPED and (is_file or (not limits.is_public() and os.path.exists(name)))
 
 
@@ -342,19 +339,22 @@ def _plan(
         guess = f"The column {quote(column)} is a guess"
         caveats.append(f"{guess}: set column to {choice} for other texts.")
     encoding, language = text.encoding if text else "", experiment.language
-    languages.check(language)
-    if language and how != "sentences" and not names:
-        reason = f"language is {quote(language)}, and the texts are not cut into sentences."
-        raise SettingError(reason, "Leave language out, or set segmentation to sentences.")
     language = language or languages.of_texts(columns[column].sample)
-    if how == "sentences":
-        caveats += caveats_on(language, experiment)
+    if not names:
+        caveats += caveats_on(language, experiment, how)
     return Reading(column, encoding, how, 0, others, tuple(caveats), "", language), extras
 
 
-def caveats_on(language: str, experiment: Experiment) -> list[str]:
-    """A caveat where the rules by which sentences are cut are a guess, and not the English ones."""
-    if experiment.language or language == languages.ENGLISH:
+def caveats_on(language: str, experiment: Experiment, how: str = "sentences") -> list[str]:
+    """A caveat where the rules by which sentences are cut are a guess, and not the English ones.
+
+    Raises SettingError where a language is set, and the texts are not cut into sentences.
+    """
+    languages.check(experiment.language)
+    if experiment.language and how != "sentences":
+        reason = f"language is {quote(language)}, and the texts are not cut into sentences."
+        raise SettingError(reason, "Leave language out, or set segmentation to sentences.")
+    if experiment.language or language == languages.ENGLISH or how != "sentences":
         return []
     if language == languages.SEVERAL:
         return ["The texts are of several languages: each is cut by the rules of the likeliest."]

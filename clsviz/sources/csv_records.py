@@ -10,26 +10,19 @@ from typing import Any, Final, NamedTuple
 from clsviz.errors import CorpusError
 from clsviz.sources.sentences import n_words
 
-DELIMITERS: Final = (", ", "; ", ",", ";", "\t", "|")
-"""The likelier of two that separate as evenly stands first: blanks are not part of a text."""
-
+DELIMITERS: Final = (", ", "; ", ",", ";", "\t", "|")  # the likelier first: no blanks
 SAMPLE_LINES: Final = 200
 MOST_ABOVE: Final = 10
 """Lines that show the layout of a file, and rows of a title above its header, at most."""
 
-NO_DELIMITER: Final = "\x1f"
-"""Stands between the fields of a file with a single column, so nowhere."""
-
+NO_DELIMITER: Final = "\x1f"  # stands between the fields of a file with a single column, so nowhere
 MOST_COLUMNS: Final = 1000
 
-FEWEST_SWALLOWED: Final = 3
-"""Lines that all look like rows, from which on a quotation mark over them is never closed."""
-
+FEWEST_SWALLOWED: Final = 3  # lines like rows from which on a mark over them is unclosed
 LONGEST_RECORD: Final = 16 * 2**20
 csv.field_size_limit(LONGEST_RECORD)
 
-NUMBER: Final = re.compile(r"[+-]?\d[\d\s.,:/%+-]*")
-"""A number, a date or a time."""
+NUMBER: Final = re.compile(r"[+-]?\d[\d\s.,:/%+-]*")  # a number, a date or a time
 
 KNOWN_NAMES: Final = (
     *("text", "sentence", "content", "premise", "document", "review", "comment", "body"),
@@ -45,8 +38,7 @@ NAMES: Final = frozenset(
 )
 """Names of columns that are no values of their own."""
 
-ESCAPES: Final = (None, "\\")
-"""Before a quotation mark within quotation marks; without one it is doubled."""
+ESCAPES: Final = (None, "\\")  # before a mark within quotation marks; else it is doubled
 
 
 class Records:
@@ -177,18 +169,17 @@ def is_header(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
         return True
     is_like_those_below = False
     for number, cell in enumerate(map(str.strip, first)):
-        column = [row[number].strip() for row in below if len(row) > number and row[number].strip()]
+        column = list(filter(str.strip, (row[number] for row in below if len(row) > number)))
         if not column or not cell:
             continue
         is_of_numbers = sum(map(bool, map(NUMBER.fullmatch, column))) > 0.9 * len(column)
         if is_of_numbers and not NUMBER.fullmatch(cell):
             return True
-        forms = [re.sub(r"\d+", "0", other) for other in (cell, *column)]
-        is_of_form = forms[1:].count(forms[0]) > 0.9 * len(column) and any(map(str.isdigit, cell))
+        form, *forms = (re.sub(r"\d+", "0", other.strip()) for other in (cell, *column))
+        is_value = form in forms and (cell in column or forms.count(form) > 0.9 * len(forms))
         least, n = sorted(map(len, column))[len(column) // 10], n_words(cell)
         is_sentence = n > 4 or (n > 2 and cell[-1] in ".!?…。！？")
-        is_like = cell in column or is_of_form or (is_sentence and len(cell) >= least)
-        is_like_those_below |= is_of_numbers or is_like
+        is_like_those_below |= is_of_numbers or is_value or (is_sentence and len(cell) >= least)
     return not is_like_those_below
 
 

@@ -113,8 +113,7 @@ def draw(
     part = (state.configuration, state.split, state.column, state.segmentation)
     fingerprint = copies.digest(state.repository, state.commit, *part, *recipe[1:])[:32]
     caveats = caveats_of(state.doubts)
-    if state.segmentation == "sentences":
-        caveats += caveats_on(state.language, experiment)
+    caveats += caveats_on(state.language, experiment, state.segmentation)
     if state.split.startswith("partial-"):
         caveats.append("The Hub has converted only the first part of this split to Parquet.")
     if experiment.sample_size != "all" and len(table) < size:
@@ -137,9 +136,6 @@ def stored_rounds(folder: Path) -> tuple[pa.Table, State | None]:
         rounds.append(copy[0])
         state = copy[2]
     return pa.concat_tables(rounds), state
-
-
-# --- Rounds --------------------------------------------------------------------------------------
 
 
 def read_rounds(
@@ -208,9 +204,6 @@ def cut_round(
     counts: dict[str, Any] = {"n_groups": n_groups, "doubts": dict(doubts)}
     state = replace(state, segmentation=how, language=language, **counts)
     return cuts.take(order).cast(SCHEMA).combine_chunks(), state
-
-
-# --- Splits --------------------------------------------------------------------------------------
 
 
 def find_split(

@@ -29,18 +29,16 @@ NAMED: Final = ("ids", "doc_ids", *IDS[2:])
 QUERY_IDS: Final = ("query_id", "qid", "topic_id", "topic")
 GRADES: Final = (
     *("score", "label", "relevance", "grade", "rel", "rating", "judgement", "judgment"),
-    *("relevance_label", "relevance_score", "scores", "labels", "grades"),
+    *("relevance_label", "relevance_score", "scores", "labels", "grades", "relevant"),
+    "is_relevant",
 )
 """Names, in judgements, of the ids of texts, of those of queries, and of grades."""
 
-TREC: Final = re.compile(r"(\S+)\s+\S+\s+(\S+)\s+(-?\d+)\s*")
-"""A line of TREC's qrels: the query, an iteration, the text, and its grade."""
-
+TREC: Final = re.compile(r"(\S+)\s+\S+\s+(\S+)\s+(-?\d+)\s*")  # query, iteration, text, grade
+TEXTS: Final = ("text", "positive", "passage", "document")
 QRELS: Final = ("query_id", "corpus_id", "score")
 
-NUMBER: Final = re.compile(r"[+-]?(0|[1-9]\d*)(\.0*)?|\d(\.\d+)?e\+\d\d")
-"""A number that may be whole, as tables write it; with zeros in front it is none."""
-
+NUMBER: Final = re.compile(r"[+-]?(0|[1-9]\d*)(\.0*)?|\d(\.\d+)?e\+\d\d")  # no zeros in front
 AS_NUMBERS: Final = "No id is equal as text: ids are compared as numbers, so that 0.0 is 0."
 FORMS: Final = "Give columns query and ids, or query and text, and a grade if you have some."
 
@@ -117,7 +115,7 @@ def find_column(columns: Iterable[str], names: Sequence[str]) -> str | None:
 
 def of_columns(name: str, columns: Columns, texts: Mapping[str, str] | None = None) -> Judgements:
     """The judgements in columns; texts: of queries by id, where the columns have ids of them."""
-    query, ids, text = (find_column(columns, some) for some in (["query"], NAMED, ["text"]))
+    query, ids, text = (find_column(columns, some) for some in (["query"], NAMED, TEXTS))
     if texts is not None or not query:
         query = find_column(columns, QUERY_IDS) or query
         if query and texts is None:

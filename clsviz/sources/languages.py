@@ -10,8 +10,7 @@ from typing import Any, Final
 from clsviz.errors import SettingError, quote
 
 ENGLISH: Final = "en"
-SEVERAL: Final = "several"
-"""In the place of a language: each text is cut by the rules of its own."""
+SEVERAL: Final = "several"  # in the place of a language: each text is cut by the rules of its own
 
 DATA: Final[dict[str, Any]] = json.loads(
     files("clsviz.sources").joinpath("data", "languages.json").read_bytes()
@@ -27,18 +26,10 @@ NAMES: Final = sorted({*DATA["scripts"], *DATA["words"], *_OTHERS, "bg", "mr", "
 
 WORD: Final = re.compile(r"(?<!\w)[^\W\d_]+(?!\w)")
 
-LATIN: Final = "\u02ff"
-"""The last of the Latin letters, but for a few."""
-
-FEWEST_HITS, LEAST_HITS = 2, 1 / 30
-"""Words and letters of a language, at least, in a text that is taken for it; share of its words."""
-
-BEGINNING: Final = 1000
-"""Characters of a text that show its language."""
-
-MAIN: Final = 0.9
-"""Share of the letters from which on their language is taken for that of all."""
-
+LATIN: Final = "\u02ff"  # the last of the Latin letters, but for a few
+FEWEST_HITS, LEAST_HITS = 2, 1 / 30  # words of a language in a text of it; share of its words
+BEGINNING: Final = 1000  # characters of a text that show its language
+MAIN: Final = 0.9  # share of the letters from which on their language is taken for that of all
 WORDS: Final = {language: frozenset(words.split()) for language, words in DATA["words"].items()}
 
 

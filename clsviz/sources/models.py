@@ -33,8 +33,7 @@ from clsviz.sources.pipeline import (
 )
 from clsviz.sources.pipeline import read as read_pipeline
 
-UNTRAINED: Final = "untrained:"
-"""Before a model's name: its architecture with random weights."""
+UNTRAINED: Final = "untrained:"  # before a model's name: its architecture with random weights
 
 MODELS: Final[dict[str, str]] = {
     "minilm": "MiniLM-L6",
@@ -58,12 +57,8 @@ OTHER_PAGES: Final = (
 )
 """What to do about a model without [CLS]."""
 
-UNTRAINED_RECIPE: Final = 1
-"""Raised when random weights are made in another way."""
-
-BUILT_IN: Final = "d57884def4b43ec8"
-"""Fingerprint of the built-in model, whose 90 MB need not be read for it."""
-
+UNTRAINED_RECIPE: Final = 1  # raised when random weights are made in another way
+BUILT_IN: Final = "d57884def4b43ec8"  # the built-in model’s fingerprint: its 90 MB need not be read
 TOKENIZER: Final = "tokenizer.json"
 VOCABULARIES: Final = ("vocab.txt", "vocab.json", "merges.txt", "bpe.codes", "*.model")
 """Read where there is no tokenizer.json; other programs download them beside it."""
@@ -74,12 +69,8 @@ INDEX: Final = "model.safetensors.index.json"
 SHARDS: Final = "model-*.safetensors"
 UNSAFE: Final = ("*.bin", "*.pt", "*.pth", "*.h5", "*.ckpt", "*.msgpack")
 
-UNREAD: Final = 0.03
-"""Share of unknown tokens, or of texts that have no others, from which on a caveat says it."""
-
-MOST_TEXTS, MOST_CHARACTERS = 500, 1000
-"""Of texts that show if a tokenizer knows them."""
-
+UNREAD: Final = 0.03  # share of unknown tokens, or texts, that a caveat tells
+MOST_TEXTS, MOST_CHARACTERS = 500, 1000  # of texts that show if a tokenizer knows them
 DECODER: Final = re.compile(r".*For(CausalLM|ConditionalGeneration)|GPT2LMHeadModel")
 T5: Final = re.compile(r".*T5EncoderModel")
 
@@ -107,9 +98,8 @@ class Weights:
 
     def key(self, pooling: str) -> str:
         """The fingerprint of all that a vector of texts depends on, but prompts."""
-        return f"{self.fingerprint}-{self.pipeline.fingerprint}" * (pooling == "pipeline") or (
-            self.fingerprint
-        )
+        emitted = f"{self.fingerprint}-{self.pipeline.fingerprint}"
+        return emitted if pooling == "pipeline" else self.fingerprint
 
 
 def find(
@@ -141,8 +131,8 @@ def find(
         revision = re.findall("[0-9a-f]{40}", str(folder))[-1]
     settings, weights = read_files(folder, base, not is_untrained and base != "minilm")
     no_cls = why_no_cls(folder, base)
-    about: dict[str, Any] = {"revision": revision, "pipeline": read_pipeline(folder)}
-    about["no_cls"] = no_cls
+    pipeline = read_pipeline(folder)
+    about: dict[str, Any] = {"revision": revision, "pipeline": pipeline, "no_cls": no_cls}
     if is_untrained:
         if no_cls:
             raise ModelError(f"{label} {no_cls}: random weights are not tried.", ANOTHER)
@@ -285,7 +275,7 @@ def read_files(folder: Path, model: str, has_weights: bool) -> tuple[list[Path],
     """
     names = [path.name for path in folder.glob("*") if path.is_file()]
     root = pipeline_folder(folder)
-    is_static = bool(root) and first_step(root) == "StaticEmbedding"
+    is_static = root is not None and first_step(root) == "StaticEmbedding"
     settings, weights = choose_files(names, model, has_weights, is_static)
     spare = [] if root else [LIMITS]
     spare += VOCABULARIES if TOKENIZER in names else ()
@@ -365,7 +355,7 @@ def _unknown_shares(path: Path, texts: tuple[str, ...]) -> tuple[float, float]:
     tokenizer.no_padding()
     model = json.loads(path.read_bytes())["model"]
     unknown = model.get("unk_token")
-    number = tokenizer.token_to_id(unknown) if unknown else model.get("unk_id")
+    number: Any = tokenizer.token_to_id(unknown) if unknown else model.get("unk_id")
     rows = [row.ids for row in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
     counts = [(row.count(number), len(row)) for row in rows if row]
     if not counts:

@@ -39,8 +39,8 @@ class Pipeline:
     lowercased. pooling: such as cls, mean or cls+mean. includes_prompt: True if the tokens of a
     prompt are pooled. prompts: by name. truncate_dim: numbers of a vector that are emitted, or
     None for all. similarity: that the model was trained for, or "". fingerprint: of all that
-    changes vectors but the transformer and the prompts. is_unknown: True if the model came from the Hub
-    without a look for its pipeline.
+    changes vectors but the transformer and the prompts. is_unknown: True if the model came from the
+    Hub without a look for its pipeline.
     """
 
     steps: tuple[str, ...] = ()

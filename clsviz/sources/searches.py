@@ -25,14 +25,9 @@ Task = Literal["titles", "halves", "cloze", "judged"]
 
 TASKS: Final = ("", "titles", "halves", "cloze")
 
-FEWEST: Final = 30
-"""Of fewer searches, no fifth has enough to tell anything."""
-
-MOST_TEXTS, MOST_SEARCHES = 100_000, 5_000
-"""Texts that are indexed, and searches among them; of more, the seed draws so many."""
-
-WINDOWS: Final = (2, 3, 5, 9)
-"""Sentences of a window, the one that searches for the others included."""
+FEWEST: Final = 30  # of fewer searches, no fifth has enough to tell anything
+MOST_TEXTS, MOST_SEARCHES = 100_000, 5_000  # of more, the seed draws so many
+WINDOWS: Final = (2, 3, 5, 9)  # sentences of a window, with the one that searches
 
 TITLES: Final = ("title", "headline", "heading", "subject", "summary", "name", "question")
 """Names that a column of titles tends to have, likeliest first."""
@@ -146,7 +141,10 @@ def whole_texts(
     if texts is not None:
         return corpora.from_texts(texts, uncut, names)
     if corpora.is_on_hub(experiment.corpus):
-        experiment = replace(uncut, sample_size=_n_texts(experiment))
+        uncut = replace(uncut, sample_size=_n_texts(experiment), language="")
+        corpus = corpora.open_corpus(uncut, root, progress, names)
+        language = experiment.language or corpus.reading.language
+        return replace(corpus, reading=replace(corpus.reading, language=language))
     return corpora.open_corpus(experiment, root, progress, names)
 
 

@@ -10,22 +10,15 @@ from sentencex import get_sentence_boundaries
 
 from clsviz.sources import languages
 
-RECIPE = 2
-"""Increased when the same text may be cut into other sentences."""
-
-LONG_TEXT = 200
-"""Mean length, in characters, above which texts hold several sentences."""
-
-FEWEST_PAIRS, WIDTHS = 5, range(35, 131)
-"""Lines that follow one another, and widths in characters at which prose is wrapped."""
-
+RECIPE = 2  # raised when the same text may be cut into other sentences
+LONG_TEXT = 200  # mean length, in characters, above which texts hold several sentences
+FEWEST_PAIRS, WIDTHS = 5, range(35, 131)  # lines, and their widths, at which prose is wrapped
 STOP = re.compile(r"([.!?…:;—]|--)['\"’”»)\]_*]*$")
 
 MARK = re.compile(r"[\"“”„‟«»‹›‘‚‛]|(?<!\w)['’]|['’](?!\w)")
 """A quotation mark, or an apostrophe at an end of a word, which may be one."""
 
-OPENING = "«“„‹‚‘"
-"""Marks that open a quotation when there is white space on both sides, as in French."""
+OPENING = "«“„‹‚‘"  # marks that open a quotation between blanks, as in French
 
 UNSPACED = re.compile(
     "[\u0e01-\u0e30\u0e40-\u0e45\u0e81-\u0eb0\u0ec0-\u0ec4\u1000-\u102a\u1780-\u17b3"
@@ -46,12 +39,9 @@ OPEN = re.compile(r"\b(?:a|an|and|by|for|from|in|of|on|or|the|to|with)$")
 TITLE = re.compile(r"#{1,6} |\|.*\|$")
 HEADING = re.compile(r"[|#]|[=*-]{3,}$")
 
-ORDINAL = re.compile(r"(?<![\w.,])(?<!\. )\d{1,2}\.$")
-"""An ordinal of many languages: not the figure in “Nr. 5.”"""
-
+ORDINAL = re.compile(r"(?<![\w.,])(?<!\. )\d{1,2}\.$")  # not in “Nr. 5.”
 ABBREVIATION = re.compile(r"([^\W\d_]+(?:\.[^\W\d_]+)*)\.$")
-SHORT, STREETS = 4, ("str", "straat")
-"""Letters of words that are taken for abbreviations where a figure or a small letter follows."""
+SHORT, STREETS = 4, ("str", "straat")  # letters of abbreviations before figures and small letters
 
 ELLIPSIS = re.compile(r"(?<=……)(?![…。！？!?，、）」』”’\s])")
 """Where an ellipsis of two signs ends a sentence of Chinese or Japanese."""

@@ -29,28 +29,14 @@ from clsviz.sources.text_files import TextFile
 SUFFIXES: Final = (".txt", ".md", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
 """Endings of the files that are read; .gz may follow all but the last."""
 
-OTHER_KINDS: Final = {
-    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf"), "a document of a word processor"),
-    **dict.fromkeys((".html", ".htm", ".xml", ".epub"), "a page with markup"),
-    **dict.fromkeys((".xlsx", ".xls", ".ods"), "a spreadsheet"),
-    ".pdf": "a PDF",
-}
-"""Endings of files that hold texts, and are not read: what they are."""
-
 BATCH_ROWS: Final = 10_000
 BATCH_CHARACTERS: Final = 16 * 2**20
-HEAD_LINES: Final = 20_000
-"""Lines that show if a text is wrapped."""
+HEAD_LINES: Final = 20_000  # lines that show if a text is wrapped
 
 MOST_EXAMPLES: Final = 3
-SAMPLE_TEXTS: Final = 20
-"""Of some thousand rows, which show the language."""
-
-MOST_ROW_GROUPS: Final = 20_000
-"""Of a Parquet file: each takes half a millisecond."""
-
-LARGEST_DOCUMENT: Final = 512 * 2**20
-"""Characters of a JSON value over many lines, which is in memory as one."""
+SAMPLE_TEXTS: Final = 20  # of some thousand rows, which show the language
+MOST_ROW_GROUPS: Final = 20_000  # of a Parquet file: each takes half a millisecond
+LARGEST_DOCUMENT: Final = 512 * 2**20  # characters of a JSON value over many lines
 
 NO_HEADER: Final = (
     "The first line is a text like those below it: columns are called 1, 2 and so on."
@@ -339,11 +325,8 @@ def open_table(
 def suffix_of(name: str) -> str:
     """The ending of a file's name, one of SUFFIXES; raises CorpusError where it is none."""
     suffix = Path(name.lower().removesuffix(".gz")).suffix
-    if kind := OTHER_KINDS.get(suffix):
-        remedy = "Save its text as .txt, or its rows as .csv."
-        raise CorpusError(f"{quote(name)} is {kind}, which is not read.", remedy)
     if suffix not in SUFFIXES or name.lower().endswith(".parquet.gz"):
-        remedy = f"Convert it to one that ends in {', '.join(SUFFIXES)}, packed by gzip or not."
+        remedy = f"Save it as one that ends in {', '.join(SUFFIXES)}, packed by gzip or not."
         raise CorpusError(f"{quote(name)} has no ending of a file of texts.", remedy)
     return suffix
 
@@ -426,6 +409,8 @@ def choose_column(columns: Mapping[str, Column], column: str, name: str) -> str:
     Texts alone are in a column without a name. Raises SettingError where the named one holds no
     text, CorpusError where none does, or only labels.
     """
+    spaced = {" ".join(one.split()): one for one in columns}
+    column = column if column in columns else spaced.get(" ".join(column.split()), column)
     if column in columns and (columns[column].n_with_letters or not column):
         return column
     names = text_columns(columns)

@@ -22,8 +22,7 @@ LARGEST_UNPACKED: Final = 2 * 2**30
 LARGEST_RATIO: Final = 50
 """A file may hold 2 GiB, or 50 times its size if that is more: a small one must not fill a disk."""
 
-LONGEST_LINE: Final = 64 * 2**20
-"""Characters of a line, which is in memory as one."""
+LONGEST_LINE: Final = 64 * 2**20  # characters of a line, which is in memory as one
 
 BOMS: Final = {
     codecs.BOM_UTF8: "utf-8",
@@ -33,17 +32,14 @@ BOMS: Final = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 
-NEVER_GUESSED: Final = ("\n\0", "\0\n", "\x1b$")
-"""Signs of UTF-16 without a byte order mark, and of Japanese or Korean in bytes of ASCII."""
-
+NEVER_GUESSED: Final = ("\n\0", "\0\n", "\x1b$")  # UTF-16, and Japanese or Korean in ASCII
 SAMPLE_BYTES: Final = 2**16
 
 LONG_ASCII: Final = re.compile(r"(?<=[\0-\x7f]{50})[\0-\x7f]{100,}")
 
 DAMAGED: Final = "\N{REPLACEMENT CHARACTER}"
 
-SURROGATES: Final = re.compile("[\ud800-\udfff]")
-"""No characters of a text: each stands for a damaged one until it is counted."""
+SURROGATES: Final = re.compile("[\ud800-\udfff]")  # each stands for a damaged character
 
 codecs.register_error("clsviz.damaged", lambda error: ("\udcff", codecs.replace_errors(error)[1]))
 
@@ -54,9 +50,7 @@ _DATA: Final = json.loads(files("clsviz.sources").joinpath("data", "encodings.js
 LATIN: Final[list[list[str]]] = _DATA["latin"]
 """Encodings with a language's letters beyond ASCII, likelier first: Turkish before Icelandic."""
 
-OTHERS: Final[list[str]] = _DATA["others"]
-"""Of other letters; without cp949, which nearly any Japanese text is valid in."""
-
+OTHERS: Final[list[str]] = _DATA["others"]  # without cp949, which nearly any Japanese is valid in
 SIGNS: Final = "“”„‟‘’‚«»‹›–—…•·€£§©®™°¿¡ºª\N{NO-BREAK SPACE}"
 
 
@@ -189,9 +183,7 @@ def check_file(path: Path) -> os.stat_result:
     except (OSError, ValueError) as error:
         raise unreadable(str(path), error) from None
     if stat.S_ISDIR(status.st_mode):
-        names = sorted(quote(one) for one in path.iterdir() if one.suffix)[:3]
-        example = f", such as {' or '.join(names)}" * bool(names)
-        raise CorpusError(f"{quote(path)} is a folder.", f"Name a file in it{example}.")
+        raise CorpusError(f"{quote(path)} is a folder.", "Name a file in it.")
     if not stat.S_ISREG(status.st_mode):
         raise CorpusError(f"{quote(path)} is not a regular file.", "Name a file of texts.")
     return status

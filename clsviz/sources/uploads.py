@@ -26,9 +26,9 @@ def store(root: Path, file_name: str, content: bytes) -> str:
     """
     safe = re.sub(r"[^\w. -]|^(?=\.)", "_", Path(file_name).name[-100:])  # copies begin with a dot
     tables.suffix_of(safe)
-    if len(content) > limits.number("upload_bytes"):
-        most = limits.number("upload_bytes") / 1e6
-        reason = f"The file has {len(content) / 1e6:,.0f} MB, and the server takes {most:,g} MB."
+    n_mb, most = len(content) / 1e6, limits.number("upload_bytes") / 1e6
+    if n_mb > most:
+        reason = f"The file has {n_mb:,.0f} MB, and the server takes {most:,g} MB."
         raise CorpusError(reason, "Upload a part of it.")
     delete_old(root)
     check_space(root, len(content))

@@ -14,14 +14,15 @@ from clsviz.statistics.intervals import Floats, Interval, of_mean
 from clsviz.statistics.ranking import N_PLACES, Floats32, Qrels, rank, unit
 
 FORMULAS: Final = {
-    "normalized": "vector / norm of the vector",
-    "mean_pooled": "mean of the token vectors",
-    "centred": "vector - mean of the texts' vectors",
-    "calibrated": "(score - (m0 + m1 log(n) + m2 log(n)²))"
-    " / max(s0 + s1 log(n) + s2 log(n)², s_least)",
-    "tokens^p": "score * n**p",
+    "normalized": "vectors / np.linalg.norm(vectors, axis=1, keepdims=True)",
+    "mean_pooled": "token_vectors.mean(axis=0)",
+    "unprompted": "encode(texts, prompt=None)",
+    "centred": "vectors - text_vectors.mean(axis=0)",
+    "calibrated": "(scores - (m0 + m1 * np.log(n) + m2 * np.log(n) ** 2))"
+    " / np.maximum(s0 + s1 * np.log(n) + s2 * np.log(n) ** 2, s_least)",
+    "tokens^p": "scores * n**p",
 }
-"""Fixes by name, for a reader; n is the length of a text in the tokens that the model reads."""
+"""Fixes by name, in NumPy; n: the length of each text, in the tokens that the model reads."""
 
 FEWEST_TEXTS: Final = 10  # texts that a centre is fitted to
 WORTHWHILE: Final = 0.01  # a fix that adds less to recall is not advised for it

@@ -3,12 +3,10 @@
 import contextlib
 import hashlib
 import json
-import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import cachetools
 import numpy as np
 
 from clsviz import files
@@ -16,11 +14,9 @@ from clsviz.measurements import SCHEMA
 
 T = TypeVar("T")
 
-MEMORY_BYTES = 64 * 2**20
-
 
 class Results:
-    """Dataclasses of numbers and arrays, by key: in memory, in the store, or shipped.
+    """Dataclasses of numbers and arrays, by key: in the store, or shipped.
 
     shipped: a second folder of the same form, which is never written.
     """
@@ -28,11 +24,9 @@ class Results:
     def __init__(self, root: Path, shipped: Path | None = None) -> None:
         self.root = root
         self.shipped = shipped
-        self._memory: cachetools.LRUCache[str, Any] = cachetools.LRUCache(MEMORY_BYTES, _n_bytes)
-        self._lock = threading.Lock()
 
     def get(self, key: tuple[object, ...], form: type[T], compute: Callable[[], T]) -> T:
-        """The result of a key, computed where it is neither in memory nor stored.
+        """The result of a key, computed where it is not stored.
 
         key: the question, what it is asked of, and the version of its answer.
         form: the dataclass of the result; its fields are numbers, text, None, tuples or arrays.
@@ -47,18 +41,14 @@ class Results:
         numbers = {field: value for field, value in values.items() if field not in arrays}
         path = path_of(self.root, key)
         files.write_arrays(path, arrays, {"name": path.stem, "numbers": json.dumps(numbers)})
-        return self._remember(path.stem, result)
+        return result
 
     def find(self, key: tuple[object, ...], form: type[T]) -> T | None:
-        """The result of a key, as for `get`; None where it is neither in memory nor stored.
+        """The result of a key, as for `get`; None where it is not stored.
 
         A damaged one is none, nor is one of a version with other fields.
         """
         name = path_of(self.root, key).stem
-        with self._lock:
-            result: T | None = self._memory.get(name)
-        if result is not None:
-            return result
         for root in filter(None, (self.shipped, self.root)):
             content = files.read_arrays(path_of(root, key))
             if content is not None and content[1].get("name") == name:
@@ -66,20 +56,11 @@ class Results:
                 with contextlib.suppress(TypeError, ValueError, LookupError, AttributeError):
                     numbers = json.loads(about["numbers"]).items()
                     rest = {field: tuple(n) if isinstance(n, list) else n for field, n in numbers}
-                    return self._remember(name, form(**rest, **arrays))
+                    return form(**rest, **arrays)
         return None
-
-    def _remember(self, name: str, result: T) -> T:
-        with self._lock, contextlib.suppress(ValueError):  # it is larger than the memory
-            self._memory[name] = result
-        return result
 
 
 def path_of(root: Path, key: tuple[object, ...]) -> Path:
     """The file of a result in a store."""
     text = json.dumps([SCHEMA, *key], default=str)
     return root / "results" / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.safetensors"
-
-
-def _n_bytes(result: object) -> int:
-    return 1000 + sum(getattr(value, "nbytes", 0) for value in vars(result).values())

@@ -23,6 +23,15 @@ ORIGINAL: Final = Experiment(
     model="google-bert/bert-base-uncased", corpus="bookcorpus/bookcorpus", sample_size=100_000
 )
 ORIGINAL_WEIGHTS: Final = 12 * 7_087_872  # the twelve blocks of BERT base
+
+VECTOR: Final = {
+    "vector": "Vector",
+    "width": "Numbers of a vector",
+    "query_prompt": "Prompt before queries",
+    "text_prompt": "Prompt before texts",
+}
+"""What was measured of the model, as JSON and the page name it."""
+
 N_FIRST: Final = 10
 MOST_ROWS: Final = 1000
 
@@ -109,6 +118,8 @@ def show_method(result: Result, sample: str) -> None:
     with st.expander("How it was measured", key="method", on_change="rerun") as box:
         if box.open:
             numbers = {fact.label: fact.number for fact in result.facts}
+            about = {label: str(result.about.get(key) or "") for key, label in VECTOR.items()}
+            numbers |= {label: layout.escape(text) for label, text in about.items() if text}
             rows = numbers | provenance.method(result.weights, result.corpus, sample)
             st.table({"": list(rows), "Value": list(rows.values())})
             st.code(sidebar.to_paste(result.command), language="shell", wrap_lines=True)

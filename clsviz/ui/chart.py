@@ -10,8 +10,6 @@ import streamlit as st
 
 from clsviz import web
 from clsviz.figures.style import THEME
-from clsviz.results.result import Result
-from clsviz.ui import work
 
 _component = st.components.v2.component(
     "clsviz.chart",
@@ -52,12 +50,6 @@ def show(
 
     component = _component(data=data, key=key, height=height, on_picked_change=picked)
     return rows_of(component.picked, table)
-
-
-def draw(result: Result, height: int, *, key: str = "", **options: Any) -> list[int]:
-    """Draw the picture of a result, as `show` does."""
-    alt = f"{result.question} {result.verdict}"
-    return show(work.picture(result), key=key or result.kind, alt=alt, height=height, **options)
 
 
 def rows_of(picked: Any, table: str) -> list[int]:

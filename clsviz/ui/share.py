@@ -83,7 +83,7 @@ def _show_downloads(result: Result) -> None:
         search_titles=st.session_state.search_titles or "",
         search_column=search.column,
         search_encoding=search.encoding,
-        similarity=st.session_state.similarity or "cosine",
+        similarity=st.session_state.similarity or "auto",
         store=server().root,
         runner=NoRunner(),
     )

@@ -9,7 +9,7 @@ from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import quote
 from clsviz.jobs.measure import measure_texts
 from clsviz.measurements import FORMS, Arrays, Kind
-from clsviz.numbers import counted, percent
+from clsviz.numbers import counted, number, percent
 from clsviz.results.anatomy import MOST_TOKENS
 from clsviz.results.result import Result
 from clsviz.settings import Experiment
@@ -95,7 +95,7 @@ def show_measured(sentences: list[dict[str, Any]], result: Result) -> None:
             comparison = "with too few sentences about as long to compare it with"
         else:
             comparison = f"which tops {percent(rank / 100)} of sentences about as long"
-        size = f"{own['length']:,} {result.about['unit']}, norm {own['norm']:.5g}"
+        size = f"{own['length']:,} {result.about['unit']}, norm {number(own['norm'])}"
         words = layout.escape(f"{quote(own['sentence'])}: {size}, {comparison}")
         lines.append(f":yellow[★] {words}")
     st.markdown("  \n".join(lines))

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Hashable
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -18,7 +19,7 @@ from clsviz.numbers import counted, seconds
 from clsviz.results.result import Result
 from clsviz.settings import Experiment, heeded
 from clsviz.sources.models import Weights, count_weights
-from clsviz.ui import layout
+from clsviz.ui import chart, layout
 from clsviz.ui.server import server, session
 
 T = TypeVar("T")
@@ -29,12 +30,14 @@ ANSWER_SECONDS = 1.5
 PARTIAL_SECONDS = 0.1  # it waits so long for the rest of an answer of which there is a part
 POLL_SECONDS = 0.5
 
+STEADY_SECONDS = 3.0  # after which an estimate is shown: earlier ones swing
+
 STAGES: Final = {
-    "fetch": ("Preparing", "The server looks for the model, or reads the texts."),
-    "model": ("Measuring", "The server loads {label}, and measures {what}{cost}."),
-    "analysis": ("Computing the answer", "The server computes the answer."),
+    "fetch": "The server looks for the model, or reads the texts.",
+    "model": "The server loads {label}, and measures {what}{cost}.",
+    "analysis": "The server computes the answer.",
 }
-"""By the resource that a job uses or waits for: the work as the bar names it, and a sentence."""
+"""The work, by the resource that a job uses or waits for."""
 
 _pictures: WeakKeyDictionary[Result, dict[object, str]] = WeakKeyDictionary()
 """Pictures of results, as long as somebody has these."""
@@ -97,26 +100,37 @@ def ask(
 def require(job: Job[T], height: int) -> T:
     """The result of a job as far as there is one; a bar follows it. Without one the page stops.
 
-    height: of the picture that comes, so that the page does not jump.
+    height: of the picture that comes, so that the page does not jump; the last one stays, dimmed.
     """
-    result = follow(job)
+    result, state = follow(job), st.session_state
     if result is None:
-        if job.is_active and not job.has_left(session()):
-            ahead = server().jobs.ahead(job)
-            before = f" {counted(ahead, 'other job')} first." if ahead else ""
-            st.info(layout.escape(f"{reason_of(job)}{before}"), icon=":material/schedule:")
+        page, last = state.get("answer", ("", None))
+        if page == state.page and job.is_active and not job.has_left(session()):
+            with st.container(key="last"):
+                draw(last, height, key="last-picture", is_private=True)
+        elif job.is_active:
             st.skeleton(height)
         st.stop()
+    if isinstance(result, Result):
+        state.answer = state.page, result
     return result
 
 
+def draw(result: Result, height: int, *, key: str = "", **options: Any) -> list[int]:
+    """Draw the picture of a result, as `chart.show` does."""
+    alt = f"{result.question} {result.verdict}"
+    return chart.show(picture(result), key=key or result.kind, alt=alt, height=height, **options)
+
+
 def reason_of(job: Job[Any]) -> str:
-    """What the server does for a job, in a sentence."""
+    """What the server does for a job, and what comes first, in sentences."""
+    ahead = server().jobs.ahead(job)
+    before = f" {counted(ahead, 'other job')} first." if ahead else ""
     if job.resource != "model" or job.weights is None:
-        return STAGES[job.resource or "fetch"][1]
+        return f"{STAGES[job.resource or 'fetch']}{before}"
     what = f"{job.total:,} {job.unit}" if job.total else "one sentence"
     words = {"label": job.weights.label, "what": what, "cost": cost(job.weights, job.total)}
-    return STAGES["model"][1].format(**words)
+    return f"{STAGES['model'].format(**words)}{before}"
 
 
 def wait(job: Job[T], seconds: float = ANSWER_SECONDS) -> T | None:
@@ -131,10 +145,13 @@ def wait(job: Job[T], seconds: float = ANSWER_SECONDS) -> T | None:
 
 
 def follow(job: Job[T]) -> T | None:
-    """The result of a job as far as there is one; a bar, or its error, is drawn."""
+    """The result of a job as far as there is one; a bar, or its error, is drawn.
+
+    The bar is in the place of a result that is not there yet, and below the page otherwise.
+    """
     visible = wait(job)
     if job.is_active and not job.has_left(session()):
-        with st.bottom:
+        with nullcontext() if visible is None else st.bottom:
             st.fragment(_bar, run_every=POLL_SECONDS, key=f"job-{job.number}")(job, visible)
     elif job.error or job.is_cancelled or job.is_active:
         if job.error:
@@ -155,17 +172,18 @@ def follow(job: Job[T]) -> T | None:
 def _bar(job: Job[T], visible: T | None) -> None:
     if job.result is not visible or not job.is_active:
         st.rerun()
-    numbers = f": {job.done:,} of {job.total:,} {job.unit}" if job.total else "…"
+    words = reason_of(job)
     number, began, done = st.session_state.setdefault("pace", (0, 0.0, 0))
     now = time.monotonic()
-    if number != job.number or not done:  # the clock starts with the first sentences
+    if number != job.number or job.done <= done:  # the clock starts with what is measured first
         st.session_state.pace = job.number, now, job.done
-    elif job.done > done:
-        remaining = (job.total - job.done) * (now - began) / (job.done - done)
-        numbers += f", about {seconds(remaining)} left"
-    what = STAGES[job.resource or "fetch"][0]
+    else:
+        words = f"Measuring: {job.done:,} of {job.total:,} {job.unit}"
+        if now > began + STEADY_SECONDS:
+            remaining = (job.total - job.done) * (now - began) / (job.done - done)
+            words += f", about {seconds(remaining)} left"
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.progress(min(job.done / max(job.total, 1), 1.0), f"{what}{numbers}")
+        st.progress(min(job.done / max(job.total, 1), 1.0), layout.escape(words))
         st.button(
             "Cancel",
             on_click=job.leave,

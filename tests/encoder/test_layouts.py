@@ -65,7 +65,7 @@ def test_numbers_are_those_of_transformers(kind: str, build: Build, texts: list[
 )
 def test_vectors_that_a_model_lacks_are_refused(kind, pooling, layer, build) -> None:
     with pytest.raises(SettingError, match=r"layer|no pooler"):
-        load(build(kind)).vectors(["the cat"], pooling, layer)
+        load(build(kind)).encode(["the cat"], pooling, layer)
 
 
 def test_sentences_are_truncated_as_by_transformers(build: Build, texts: list[str]) -> None:

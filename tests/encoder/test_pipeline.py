@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 import transformers
@@ -17,6 +18,7 @@ from tokenizers import Tokenizer
 
 from clsviz.encoder.encoder import load, load_for
 from clsviz.errors import ModelError, NoCls
+from clsviz.evaluator import METRICS
 from clsviz.sources import models, pipeline
 
 from .conftest import weights, write_model, write_tokenizer
@@ -193,3 +195,22 @@ def test_the_built_in_model_emits_what_sentence_transformers_does() -> None:
     arrays = load_for("text", own).run(texts, "text")
     np.testing.assert_allclose(arrays["vectors"][:, 0], theirs.encode(texts), atol=1e-6)
     assert arrays["truncated"].tolist() == [True, True, False]
+
+
+def test_the_evaluator_says_what_a_search_test_says(tmp_path: Path) -> None:
+    from clsviz import LengthEvaluator, search_test
+
+    save(tmp_path / "model", *KINDS["Dense"][:1], **KINDS["Dense"][1])
+    model = SentenceTransformer(str(tmp_path / "model"), device="cpu", local_files_only=True)
+    rows = [
+        {"title": f"cat {n} dog {n % 7}", "text": "a cat sees " * (n % 50 + 1)} for n in range(90)
+    ]
+    frame = pd.DataFrame(rows)
+    evaluator = LengthEvaluator(frame, name="texts", titles="title")
+    metrics = model.evaluate(evaluator, output_path=str(tmp_path))
+    result = search_test(str(tmp_path / "model"), frame, titles="title", store=tmp_path / "store")
+    expected = {f"texts_{key}": result.fact(key) for key in METRICS}
+    assert metrics == pytest.approx(expected, abs=1e-6, nan_ok=True)
+    assert metrics[evaluator.primary_metric] == result.fact("recall_at_10")
+    row = pd.read_csv(tmp_path / "length_evaluation_texts.csv").iloc[0]
+    assert row["texts_recall_at_10"] == pytest.approx(result.fact("recall_at_10"))

@@ -56,6 +56,15 @@ def test_random_weights_are_a_band() -> None:
     assert "random weights" not in traces(result_of(random_low=NAN, random_high=NAN))
 
 
+def test_recall_is_a_line_below_with_the_names_of_its_ends() -> None:
+    recalls = {"recall_at_10": [0.01, 0.1, 0.5, 0.6, 0.4]}
+    ends = {f"recall_at_10_{end}": recalls["recall_at_10"] for end in ("low", "high")}
+    figure = lines.probes(result_of(**recalls, **ends))
+    below = {line.name: list(line.y) for line in figure.data if line.yaxis == "y2" and line.text}
+    assert below["[CLS] vector"] == pytest.approx([0.01, 0.1, 0.5])
+    assert below.keys() == {label.text for label in figure.layout.annotations if label.yref == "y2"}
+
+
 def test_labels_overlap_neither_each_other_nor_a_line_on_a_phone() -> None:
     layers = pd.DataFrame(
         {
@@ -82,6 +91,5 @@ def test_labels_overlap_neither_each_other_nor_a_line_on_a_phone() -> None:
         assert end < other_begin or other_end < begin or abs(y - other_y) > LABEL_SIZE
 
 
-@pytest.mark.parametrize("changes", [{}, dict.fromkeys(["probe_error", "norm_error"], NAN)])
-def test_the_picture_is_saved_even_without_errors(changes: dict[str, float]) -> None:
-    assert render(lines.probes(result_of(**changes))).startswith(b"\x89PNG")
+def test_the_picture_is_saved_even_without_errors() -> None:
+    assert render(lines.probes(result_of(probe_error=NAN, norm_error=NAN))).startswith(b"\x89PNG")

@@ -33,8 +33,6 @@ class Repository:
 @dataclass
 class Request:
     path: str
-    host: str
-    has_token: bool
     n_bytes: int = 0
 
 
@@ -51,7 +49,6 @@ class Standin:
         self.new_names: dict[str, str] = {}
         self.requests: list[Request] = []
         self.faults: list[tuple[str, str]] = []
-        self.has_cdn = False
         self.is_closing = threading.Event()
         self.port = 0
 
@@ -91,7 +88,6 @@ class Standin:
 
     def mend(self) -> None:
         self.faults.clear()
-        self.has_cdn = False
 
     def bytes_of(self, pattern: str = "*") -> int:
         return sum(r.n_bytes for r in self.requests if fnmatch.fnmatchcase(r.path, pattern))
@@ -105,8 +101,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         url = urlsplit(self.path)
         path = unquote(url.path)
-        host = self.headers.get("Host", "").partition(":")[0]
-        request = Request(path, host, "Authorization" in self.headers)
+        request = Request(path)
         self.hub.requests.append(request)
         faults = [how for pattern, how in self.hub.faults if fnmatch.fnmatchcase(path, pattern)]
         how = faults[0] if faults else ""
@@ -144,10 +139,6 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self, path: str, query: str) -> Answer:
         hub = self.hub
-        if path.startswith("/cdn/"):
-            commits = [c for r in hub.repositories.values() for c in r.commits.values()]
-            contents = [content for files in commits for content in files.values()]
-            return self._content(next(c for c in contents if digest(c) == path[5:]), {})
         match = ROUTE.fullmatch(path)
         if match is None:
             return 404, b"{}", {}
@@ -177,9 +168,6 @@ class Handler(BaseHTTPRequestHandler):
             return 404, b"{}", headers | {"X-Error-Code": "EntryNotFound"}
         content = files[path]
         headers |= {"ETag": f'"{digest(content)}"', "X-Linked-Size": str(len(content))}
-        if hub.has_cdn:  # another host, to which no token may go
-            address = f"http://localhost:{hub.port}/cdn/{digest(content)}"
-            return 302, b"", headers | {"Location": address, "X-Linked-Etag": headers["ETag"]}
         return self._content(content, headers)
 
     def _content(self, content: bytes, headers: dict[str, str]) -> Answer:

@@ -142,15 +142,6 @@ def test_rounds_before_a_failure_are_stored(hub: Hub) -> None:
     assert hub.sentences(sample_size=100) == before
 
 
-def test_content_is_read_from_another_host_without_the_token(hub: Hub) -> None:
-    hub.add(dataset(100))
-    hub.serving.has_cdn = True
-    corpus, requests = hub.requests_of(hub.draw)
-    assert len(corpus.table) == 100
-    sent = {(request.host, request.has_token) for request in requests}
-    assert sent == {("127.0.0.1", True), ("localhost", False)}
-
-
 def test_bomb_is_refused_before_it_is_unpacked(hub: Hub) -> None:
     content = parquet({"text": pa.array(["x" * 10_000] * 3000)}, rows=3000)
     assert len(content) < 10_000  # the text is stored once

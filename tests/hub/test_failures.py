@@ -99,13 +99,12 @@ def test_renamed_repository_is_stored_under_its_old_name(hub: Hub, kind: str) ->
     assert not hub.requests_of(fetch, hub, kind)[1]
 
 
-@pytest.mark.parametrize("kind", ["model", "dataset"])
 @pytest.mark.parametrize("n", [1, 4, 8])
-def test_download_is_cancelled_and_begun_again(hub: Hub, kind: str, n: int) -> None:
-    hub.add(FILES[kind], kind=kind)
+def test_a_draw_is_cancelled_and_begun_again(hub: Hub, n: int) -> None:
+    hub.add(FILES["dataset"])
     with pytest.raises(Cancelled):
-        fetch(hub, kind, n_calls=n)
-    fetch(hub, kind)
+        hub.draw(n_calls=n)
+    hub.draw()
 
 
 @pytest.mark.parametrize("kind", ["model", "dataset"])

@@ -1,7 +1,6 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +12,8 @@ from clsviz.errors import ModelError
 from clsviz.jobs import measure as module
 from clsviz.jobs.jobs import Jobs
 from clsviz.jobs.measure import Workspace, measure
-from clsviz.jobs.worker import InProcess, Worker
-from clsviz.progress import Cancelled, Progress
+from clsviz.jobs.worker import IN_PROCESS, InProcess, Worker
+from clsviz.progress import Calls, Cancelled, silent
 from clsviz.settings import Experiment
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import Measured, Prepared, draw
@@ -43,44 +42,32 @@ class Counting(InProcess):
         return super().run(weights, precision, sentences, kind)
 
 
-class Shows(Progress):
-    """Notes what it is told, and ends the work at so many sentences."""
-
-    def __init__(self, ends_at: int = 10**9) -> None:
-        self.ends_at, self.last = ends_at, (0, 0, "")
-
-    def __call__(self, done: int, total: int, unit: str) -> None:
-        self.last = done, total, unit
-        if done >= self.ends_at:
-            raise Cancelled
+def cancel(done: int, *_: object) -> None:
+    """Ends the work after its first sentences."""
+    if done:
+        raise Cancelled
 
 
-def run(
-    prepared: Prepared,
-    root: Path,
-    runner: InProcess | None = None,
-    progress: Progress | None = None,
-    publish: Callable[[Measured], object] = lambda _: None,
-) -> Measured:
-    workspace = Workspace(root, Measurements(root), Results(root), runner or InProcess())
-    inputs = prepared, Experiment(), "norms", workspace, progress or Progress(), publish
-    return measure(*inputs)
+def run(prepared, root, runner=IN_PROCESS, progress=silent, publish=lambda _: None) -> Measured:
+    workspace = Workspace(root, Measurements(root), Results(root), runner)
+    return measure(prepared, Experiment(), "norms", workspace, progress, publish)
 
 
 def test_a_sample_is_measured_in_its_order(prepared: Prepared, tmp_path: Path) -> None:
-    parts: list[Measured] = []
-    measured = run(prepared, tmp_path, progress=(shows := Shows()), publish=parts.append)
-    assert shows.last == (N, N, "sentences")
+    parts, states = list[Measured](), list[object]()
+    progress = Calls(lambda *state: states.append(state))
+    measured = run(prepared, tmp_path, progress=progress, publish=parts.append)
+    assert states[-1] == (N, N, "sentences")
     assert measured.is_complete
     assert len(parts[0].norms) == module.FIRST_SLICE
     assert [part.is_complete for part in parts] == [False] * (len(parts) - 1) + [True]
-    alone = InProcess().run(prepared.weights, "exact", prepared.sample.sentences(), "norms")
+    alone = IN_PROCESS.run(prepared.weights, "exact", prepared.sample.sentences(), "norms")
     np.testing.assert_allclose(measured.norms.cls, alone["cls"], rtol=1e-5)
 
 
 def test_only_what_is_missing_is_run(prepared: Prepared, tmp_path: Path) -> None:
     with pytest.raises(Cancelled):
-        run(prepared, tmp_path, first := Counting(), Shows(ends_at=1))
+        run(prepared, tmp_path, first := Counting(), Calls(cancel))
     assert first.n == module.FIRST_SLICE
     run(prepared, tmp_path, rest := Counting())
     assert first.n + rest.n == N
@@ -117,7 +104,7 @@ def test_slices_are_merged(prepared, tmp_path, monkeypatch) -> None:
 def test_the_worker_measures_and_is_replaced_when_it_ends_or_hangs(prepared: Prepared) -> None:
     worker = Worker(hung_seconds=240)
     question = prepared.weights, "exact", prepared.sample.sentences(0, 5), "norms"
-    expected = InProcess().run(*question)["cls"]
+    expected = IN_PROCESS.run(*question)["cls"]
 
     def measured() -> bool:
         return bool(np.allclose(worker.run(*question)["cls"], expected, rtol=1e-5))

@@ -48,7 +48,7 @@ def test_ray_is_optional(prepared: Prepared, tmp_path: Path, monkeypatch) -> Non
 def test_a_cluster_measures_what_is_missing_as_one_process_does(
     prepared: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("ray.data")
+    pytest.importorskip("ray")
     monkeypatch.setattr(ray, "TASK", 64)
     measurements, key = Measurements(tmp_path), key_of(prepared, Experiment(), "norms")
     alone = IN_PROCESS.run(prepared.weights, "exact", prepared.sample.sentences(), "norms")
@@ -65,7 +65,7 @@ def test_a_cluster_measures_what_is_missing_as_one_process_does(
 
 @on_a_cluster
 def test_another_model_on_a_machine_is_one_sentence(prepared: Prepared, tmp_path: Path) -> None:
-    pytest.importorskip("ray.data")
+    pytest.importorskip("ray")
     other = replace(prepared, weights=replace(prepared.weights, fingerprint="0" * 16))
     with pytest.raises(ModelError, match="another model on one of the machines"):
         ray.measure(other, Experiment(), "norms", Measurements(tmp_path), "local", silent)

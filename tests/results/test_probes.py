@@ -34,7 +34,7 @@ def readings_of(r2s: list[float], errors: list[float], n: int = 1000, low: float
 
 
 PROBE = "a linear probe misses length by"
-FADES = f"Yes, but it fades: after layer 1, {PROBE}"
+FADES = f"After layer 1, then it fades: {PROBE}"
 ALMOST_NONE = "a linear probe finds almost no length in the [CLS] vector, after any layer."
 
 VERDICTS = [
@@ -42,9 +42,9 @@ VERDICTS = [
     ([NAN, 0.99, 0.56], [NAN, 0.64, 4.3], f"{FADES} only 0.6 tokens."),
     ([NAN, 0.99, 0.97], [NAN, 0.6, 1.3], f"{FADES} only 0.6 tokens."),
     ([NAN, 0.99, NAN], [NAN, 0.02, NAN], f"{FADES} under 0.1 tokens."),
-    ([NAN, 0.95, 0.93], [NAN, 1.2, 1.44], f"Yes, to the last layer: there {PROBE} 1.4 tokens."),
+    ([NAN, 0.95, 0.93], [NAN, 1.2, 1.44], f"Even after the last layer: there {PROBE} 1.4 tokens."),
     # an error below half a token is none
-    ([1, 0.999], [0.01, 0.3], f"Yes, to the last layer: there {PROBE} 0.3 tokens."),
+    ([1, 0.999], [0.01, 0.3], f"Even after the last layer: there {PROBE} 0.3 tokens."),
     ([NAN, 0.3, 0.89], [NAN, 5, 2.9], f"Largely: {PROBE} 2.9 tokens after layer 2."),
     ([0.4, 0.3], [2.9, 3.1], f"Partly: {PROBE} 2.9 tokens after layer 0 (embeddings)."),
     ([0.1, 0.2], [5, 4], "A little: after layer 1, a linear probe beats guessing somewhat."),
@@ -83,8 +83,8 @@ def test_checks_are_put_in_words(direction, half, shuffled, titles) -> None:
 
 
 def answer(measured: Measured, experiment: Experiment, store: Results) -> Result:
-    scores = score(measured, experiment, store, silent)
-    controls = control(measured, experiment, scores, store)
+    scores = score(measured, None, experiment, store, silent)
+    controls = control(measured, None, experiment, scores, store)
     prepared = Prepared(measured.weights, measured.sample)
     return result_of(ProbeNumbers(prepared, scores, controls), experiment)
 
@@ -210,7 +210,7 @@ def test_recall_is_that_of_the_vectors_after_each_layer(
     result = api.probe(**view, recall=True, search_corpus=str(titled), store=tmp_path)
     encoder, table = Encoder(str(tiny_model)), pd.read_csv(titled)
     for name, layer in [("cls", 1), ("cls", 2), ("mean", None), ("pooler", None)]:
-        pair = [encoder.vectors(list(table[column]), name, layer) for column in ("title", "text")]
+        pair = [encoder.encode(list(table[column]), name, layer) for column in ("title", "text")]
         cosines = normalize(pair[0].astype(float)) @ normalize(pair[1].astype(float)).T
         ranks = (cosines > np.diag(cosines)[:, None] + 1e-9).sum(axis=1)
         rows = result.table[result.table["vector"] == name].set_index("layer")

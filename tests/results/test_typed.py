@@ -156,7 +156,7 @@ def test_the_nearest_sentences_are_those_of_the_highest_cosine(
     found = nearest_of(vector_of(trace_of(TEXT), own), measured, own)
     cosines, table = found.cosines, found.table
     encoder, sentences = load(lively), measured.sample.sentences()
-    vector, others = (encoder.vectors(texts, pooling) for texts in ([TEXT], sentences))
+    vector, others = (encoder.encode(texts, pooling) for texts in ([TEXT], sentences))
     expected = 1 - cdist(vector, others, "cosine")[0]
     np.testing.assert_allclose(cosines, expected, atol=2e-4)
     assert cosine(vector[0], others[0]) == pytest.approx(expected[0])

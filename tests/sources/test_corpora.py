@@ -90,7 +90,7 @@ def test_files_that_exist_are_corpora_but_to_visitors(tmp_path, monkeypatch) -> 
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "name").write_text("text")
     monkeypatch.chdir(tmp_path)
-    names = ["a/b.csv", "./a", "a.TXT.gz", "upload-x", "a.docx", "a/b", "x" * 400]
+    names = ["a/b.csv", "./a", "a.TXT.gz", "upload-x", "b.md", "a/b", "x" * 400]
     some = ["folder/name", "folder"]
     assert list(map(corpora.is_file, names + some)) == [True] * 5 + [False] * 2 + [True] * 2
     with pytest.raises(CorpusError, match="“folder” is a folder"):

@@ -1,7 +1,6 @@
 """Judgements of people: grades, ids and layouts of files."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,7 +43,7 @@ def test_rows_of_grade_0_are_judged_and_not_right(name: str) -> None:
         ("qrels.tsv", "q0\t1\t2\nq0\t2\t-1\nq1\t3\t1\n"),
     ],
 )
-def test_qrels_name_queries_of_another_file(name: str, content: str, tmp_path: Path) -> None:
+def test_qrels_name_queries_of_another_file(name, content, tmp_path) -> None:
     (tmp_path / "qrels").mkdir()
     (tmp_path / name).write_text(content)
     with pytest.raises(CorpusError, match="lacks their texts"):

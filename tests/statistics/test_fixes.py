@@ -113,7 +113,8 @@ def test_an_interval_is_as_wide_as_the_number_of_fixes_asks_for() -> None:
     assert np.ptp(wide) == pytest.approx(2 * 2.498 * sd, rel=0.08)
 
 
-def test_formulas_name_every_coefficient(trial: Trial) -> None:
-    for name in trial.names:
-        for coefficient in trial.fit(name, np.ones(N, bool)).coefficients:
-            assert coefficient in fixes.FORMULAS[name]
+def test_the_formula_to_copy_is_the_fix(trial: Trial) -> None:
+    fitted, scores = trial.fit("calibrated", np.ones(N, bool)), trial.queries @ trial.texts.T
+    names = {"np": np, "scores": scores, "n": np.maximum(trial.lengths, 1), **fitted.coefficients}
+    copied = eval(fixes.FORMULAS["calibrated"], names)
+    np.testing.assert_allclose(copied, (scores - fitted.shift) * fitted.scale, rtol=1e-6)

@@ -7,7 +7,6 @@ from scipy import stats
 from clsviz.errors import Undefined
 from clsviz.statistics.intervals import (
     Contrast,
-    clusterings,
     folds,
     margin,
     means,
@@ -45,11 +44,6 @@ def test_clusters_are_drawn_whole_and_all_columns_alike():
     assert set(ones) == {120}
     assert np.allclose(higher - sums, 120)
     assert sums.std() == pytest.approx(4 * np.sqrt(30) * values.std(), rel=0.1)
-
-
-def test_ten_row_groups_are_drawn_too_and_nine_are_not():
-    for n_groups, n in ((9, 1), (10, 2)):
-        assert len(clusterings(np.arange(90), np.arange(90) % n_groups)) == n
 
 
 def test_the_margin_of_two_means_is_that_of_their_paired_differences():

@@ -11,7 +11,7 @@ import streamlit
 from streamlit.testing.v1 import AppTest
 
 from clsviz.jobs.worker import InProcess
-from clsviz.measurements import Arrays, Kind
+from clsviz.measurements import Arrays
 from clsviz.settings import Precision
 from clsviz.sources.models import Weights
 from clsviz.ui import server
@@ -36,18 +36,18 @@ class Runner(InProcess):
         self.n_loads = 0
         self.texts: list[list[str]] = []
 
-    def load(self, weights: Weights, precision: Precision) -> None:
+    def load(self, *inputs: Any) -> None:
         self.n_loads += 1
         if self.error:
             raise self.error
         self.gate.wait(SECONDS)
-        super().load(weights, precision)
+        super().load(*inputs)
 
     def run(
-        self, weights: Weights, precision: Precision, sentences: Sequence[str], kind: Kind
+        self, weights: Weights, precision: Precision, sentences: Sequence[str], *inputs: Any
     ) -> Arrays:
         self.texts.append(list(sentences))
-        return super().run(weights, precision, sentences, kind)
+        return super().run(weights, precision, sentences, *inputs)
 
 
 def _forget() -> None:

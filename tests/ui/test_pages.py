@@ -65,9 +65,11 @@ def link(tiny_model: Path, titled: Path) -> dict[str, str]:
 def has(page: AppTest, result: Result) -> bool:
     head = [page.header[0].value, page.subheader[0].value]
     captions = " ".join(caption.value for caption in page.caption)
-    texts = (result.numbers, *result.caveats)
-    is_whole = all(layout.escape(text) in captions for text in texts)
-    return head == [layout.escape(result.question), layout.escape(result.verdict)] and is_whole
+    assert all(layout.escape(text) in captions for text in result.caveats)
+    numbers = [fact.words for fact in result.loud_facts[: layout.N_NUMBERS]]
+    assert [number.value for number in page.metric] == numbers
+    assert [words([box]) for box in page.success] == [result.advice] * bool(result.advice)
+    return head == [layout.escape(result.question), layout.escape(result.verdict)]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +94,7 @@ def test_a_page_waits_then_has_the_answer_of_python(
 ) -> None:
     runner.gate.clear()
     page = visit(path, **link, **{name: str(value) for name, value in settings.items()})
-    redraw(page, lambda page: reason in words(page.info))
+    redraw(page, lambda page: reason in page.get("progress")[0].proto.text.replace("\\", ""))
     assert not page.header
     runner.gate.set()
     redraw(page, is_answered)
@@ -294,7 +296,7 @@ def test_a_sentence_has_tokens_a_place_neighbours_and_a_cosine(
     cosines = page.dataframe[0].value["cosine"]
     assert len(cosines) == 10
     assert cosines.is_monotonic_decreasing
-    page.text_input(key="second").set_value("the small cat sings").run()
+    page.text_area(key="text").set_value("the small cat sings\n" * 2).run()
     redraw(page, lambda page: "cosine is" in words(page.markdown))
     assert "**1.000**, above the cosine of the first and " in words(page.markdown)
     redraw(page, lambda page: len(page.dataframe) == 2)

@@ -50,7 +50,7 @@ SHARES: Final = {
 
 view = replace(sidebar.search(), sample_size=DEFAULT_CHUNKED)
 titles = st.session_state.get("search_titles") or ""
-similarity = st.session_state.similarity or "cosine"
+similarity = st.session_state.similarity or "auto"
 settings = {**asdict(view), "titles": titles, "similarity": similarity}
 settings["chunks"] = sidebar.own_chunks()
 result = work.answered(api.chunk_test, settings, HEIGHT)

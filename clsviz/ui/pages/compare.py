@@ -10,7 +10,7 @@ from clsviz.numbers import counted
 from clsviz.settings import Experiment
 from clsviz.sources.chunks import Chunks
 from clsviz.sources.searches import Searches
-from clsviz.ui import cards, chart, layout, share, sidebar, work
+from clsviz.ui import cards, layout, share, sidebar, work
 
 ROW_HEIGHT, AXIS_HEIGHT = 90, 90
 
@@ -59,16 +59,16 @@ result = work.answered(api.compare, settings, height)
 (numbers,) = result.answered
 inputs = numbers.inputs
 
-cards.show_reading(result.corpus, experiment)
 layout.head(result)
 if is_example:
     st.caption("An example: choose models to compare with in the sidebar.")
-chart.draw(result, height)
+work.draw(result, height)
 st.caption(READING + f" {CHUNKS}" * isinstance(inputs.chunks, Chunks))
 revisions = [one.weights.revision for one in inputs.prepared]
 pinned = [share.pin(*pair) for pair in zip(names, revisions, strict=False)]
 known = inputs.searches
 revision_of_search = known.texts.reading.revision if isinstance(known, Searches) else ""
+cards.show_reading(result.corpus, experiment)
 share.show(
     result,
     {**share.revisions_of(result), "search_corpus": revision_of_search},

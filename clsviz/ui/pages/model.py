@@ -31,8 +31,8 @@ ROLES: Final = {
 WAY: Final = "The norm is the vector’s size; M is a million weights, k a thousand."
 
 TOKENS: Final = (
-    "Darker is a larger norm. Bars: how much of the attention of \\[CLS\\] goes to each token, a "
-    "mean over heads: so the sentence gets in. “Layer” in the sidebar chooses another."
+    "The stronger the colour, the larger the norm. Bars: how much of the attention of \\[CLS\\] "
+    "goes to each token, a mean over heads: so the sentence gets in. “Layer” chooses another."
 )
 
 experiment: Experiment = st.session_state.experiment
@@ -54,7 +54,12 @@ with st.container(horizontal=True, vertical_alignment="center"):
 typed.show_tokens(parts)
 views = {"The way of \\[CLS\\]": figures.DRAW[result.kind], "Every token": steps.tokens}
 view = st.segmented_control(
-    "Picture", list(views), key="view", required=True, default=next(iter(views)), width="content"
+    "Picture",
+    list(views),
+    key="view",
+    required=True,
+    default=next(iter(views)),
+    label_visibility="collapsed",
 )
 is_way, place = view != "Every token", 0
 n_rows = len(result.picture["steps"] if is_way else result.picture["tokens"])
@@ -70,7 +75,7 @@ if not is_way:
     place = st.selectbox("Token", range(len(parts.tokens)), format_func=parts.tokens.__getitem__)
     numbers = hidden_state(parts.vectors[place], experiment, weights.label)
     np.save(file := io.BytesIO(), parts.vectors)
-    st.download_button("All vectors", file.getvalue(), "tokens.npy", on_click="ignore")
+    st.download_button("Download all vectors", file.getvalue(), "tokens.npy", on_click="ignore")
 share.show(result, {"model": weights.revision}, [{"sentence": one} for one in typed.texts()])
 layout.caveats(result)
 

@@ -22,7 +22,6 @@ experiment: Experiment = st.session_state.experiment
 result = work.norms(experiment, HEIGHT)
 layers, measured = result.details["layers"], result.answered.measured
 
-cards.show_reading(result.corpus, experiment)
 layout.head(result)
 picture, strip, own = st.container(), st.container(), st.container()
 with own:
@@ -31,7 +30,7 @@ with own:
 with picture:
     marked = replace(result, picture={**result.picture, "typed": sentences})
     is_private = bool(sentences) or corpora.is_file(experiment.corpus)
-    picked = chart.draw(
+    picked = work.draw(
         marked if sentences else result, HEIGHT, is_private=is_private, table=measured.key
     )
     cards.show_picked(result, picked)
@@ -53,6 +52,7 @@ with strip:
             table=measured.key,
             on_pick=partial(sidebar.take_layer, [str(entry["layer"]) for entry in layers]),
         )
+cards.show_reading(result.corpus, experiment)
 share.show(result, share.revisions_of(result), sentences)
 layout.caveats(result)
 columns = ["sentence", "length", "norm", "n_tokens", "truncated", "is_used"]

@@ -16,6 +16,7 @@ from clsviz.results.search import (
     match_title,
     misled,
     misled_title,
+    snippet,
 )
 from clsviz.sources.searches import Searches
 from clsviz.ui import cards, chart, layout, share, sidebar, work
@@ -106,7 +107,7 @@ def show_reading(searches: Searches, corpus: str) -> None:
 
 
 view, titles = sidebar.search(), st.session_state.get("search_titles") or ""
-similarity = st.session_state.similarity or "cosine"
+similarity = st.session_state.similarity or "auto"
 settings = {**asdict(view), "titles": titles, "similarity": similarity}
 job = work.asked(api.search_test, settings)
 work.wait(job)
@@ -114,9 +115,6 @@ if job.error and (view.column or titles):
     st.button("Take the likeliest columns", on_click=choose_columns)
 result = work.require(job, HEIGHT)
 searches = result.answered.searches
-if cards.is_new_file(view.corpus):
-    show_reading(searches, view.corpus)
-
 layout.head(result)
 chart.show(
     work.picture(result),
@@ -125,15 +123,15 @@ chart.show(
     height=HEIGHT,
 )
 st.caption(f"{TASKS.get(searches.task, '')} {READING}")
+if cards.is_new_file(view.corpus):
+    show_reading(searches, view.corpus)
 share.show(result, share.revisions_of(result, "search_corpus"))
 layout.caveats(result)
 with st.expander(layout.escape(fix_title(result)), key="fixes", on_change="rerun") as box:
     if box.open:
         st.dataframe(fix_table(result), hide_index=True, alt="Recall and exposure with every fix")
         if correction := result.details["correction"]:
-            coefficients = correction["coefficients"].items()
-            numbers = ", ".join(f"{name} = {x:.4g}" for name, x in coefficients)
-            st.code(f"{correction['formula']}\n{numbers}".strip(), language=None, wrap_lines=True)
+            st.code(snippet(correction), language="python", wrap_lines=True)
 with st.expander(
     layout.escape(lengthened_title(result)), key="lengthened", on_change="rerun"
 ) as box:

@@ -13,7 +13,7 @@ from clsviz.results.result import POOLINGS
 from clsviz.results.typed import result as typed_result
 from clsviz.settings import Experiment
 from clsviz.sources import corpora
-from clsviz.ui import cards, chart, layout, share, typed, work
+from clsviz.ui import cards, layout, share, typed, work
 from clsviz.ui.server import server
 
 HEIGHT = 400
@@ -45,10 +45,10 @@ is_private = text != EXAMPLE or corpora.is_file(experiment.corpus)
 places = st.columns(2)
 with places[0]:
     st.markdown("**Where it lies**")
-    chart.draw(stars, HEIGHT, key="typed-scatter", is_private=is_private)
+    work.draw(stars, HEIGHT, key="typed-scatter", is_private=is_private)
 with places[1]:
     st.markdown("**Norm word by word**")
-    chart.draw(result, HEIGHT, is_private=is_private)
+    work.draw(result, HEIGHT, is_private=is_private)
 st.caption(
     "A blue point is a sentence of the corpus. The norm is the vector’s size. Word by word, each"
     " point is the sentence up to there."
@@ -84,13 +84,10 @@ with st.container(border=True):
 
 with st.container(border=True):
     st.markdown(f"**Two sentences**, by the cosine of {layout.escape(vector)}")
-    second = st.text_input(
-        "A second sentence, to compare with",
-        key="second",
-        max_chars=typed.LONGEST,
-        persist_state="session",
-    )
-    if second and second.strip():
+    second = next(iter(typed.texts()[1:]), "")
+    if not second:
+        st.caption("Type a second sentence at the top, on a line of its own.")
+    else:
         arrays = typed.measure("second", weights, experiment, [second], "vectors")
         if arrays is not None:
             with layout.showing_errors():

@@ -10,7 +10,7 @@ from clsviz.analyses.probes import SEEDS
 from clsviz.numbers import counted
 from clsviz.results.probes import findings
 from clsviz.settings import Experiment, heeded
-from clsviz.ui import cards, chart, layout, share, sidebar, work
+from clsviz.ui import cards, layout, share, sidebar, work
 
 HEIGHT, HEIGHT_WITH_RECALL = 440, 640
 
@@ -51,39 +51,35 @@ result = work.answered(api.probe, question, HEIGHT)
 has_random, has_recall = bool(result.details["random_weights"]), "recall_at_10" in result.table
 n_vectors = result.n_drawn
 
-cards.show_reading(result.corpus, experiment)
 layout.head(result)
 rows = zip(result.table["layer"], result.table["vector"], strict=True)
 names = [str(layer) if vector == "cls" else vector for layer, vector in rows]
 fingerprints = "-".join(result.about[f"{name}_fingerprint"] for name in ("model", "corpus"))
 height = HEIGHT_WITH_RECALL if has_recall else HEIGHT
-chart.draw(result, height, table=fingerprints, on_pick=partial(sidebar.take_layer, names))
+work.draw(result, height, table=fingerprints, on_pick=partial(sidebar.take_layer, names))
 st.caption(READING + f" {SEARCHED}" * has_recall)
+cards.show_reading(result.corpus, experiment)
 share.show(result, share.revisions_of(result))
 layout.caveats(result)
 for title, text in findings(result):
     with st.expander(layout.escape(title)):
         st.markdown(layout.escape(text))
 n = len(SEEDS) * n_vectors
-for name, is_there, title, text in (
-    (
-        "recall",
-        has_recall,
-        "Which layer finds the right text?",
-        "Meaning next to length: titles search for their texts by the vector after every layer. "
+offers = {
+    "Which layer finds the right text?": (
+        *("recall", has_recall, "Titles search for their texts by the vector after every layer."),
         "Measuring the texts takes a while",
     ),
-    (
-        "random_weights",
-        has_random,
-        "Would random weights do as well?",
-        f"The same architecture, before any training. Measuring {counted(n)}, with random "
-        f"weights of {len(SEEDS)} seeds, adds a band to the picture{work.cost(result.weights, n)}",
+    "Would random weights do as well?": (
+        *("random_weights", has_random, "The same architecture, before any training."),
+        f"Measuring {counted(n)}, with random weights of {len(SEEDS)} seeds, adds a band to the "
+        f"picture{work.cost(result.weights, n)}",
     ),
-):
+}
+for title, (name, is_there, text, cost) in offers.items():
     if not is_there:
         with st.expander(title):
-            st.markdown(f"{text}; then it is stored.")
+            st.markdown(f"{text} {cost}; then it is stored.")
             icon, is_asked = ":material/play_arrow:", extras[name]
             if st.button("Measure", key=f"measure-{name}", icon=icon, disabled=is_asked):
                 st.session_state[name] = settings
