@@ -169,7 +169,9 @@ def answer(
 ) -> Result:
     experiment = Experiment(corpus="book.txt", pooling="mean")
     some = ChunkTestSettings(**settings)
-    numbers = ChunkNumbers.of(ChunkInputs(weights, cut), one[0], some.similarity, 0, one[1], own)
+    similarity = "dot" if some.similarity == "dot" else "cosine"
+    inputs = ChunkInputs(weights, cut)
+    numbers = ChunkNumbers.of(inputs, one[0], similarity, 0, one[1], own)
     return result_of(numbers, experiment, some)
 
 
