@@ -3,7 +3,7 @@
 python -m benchmarks.chunks [N]: N samples of each kind, by default 500, always the same ones. A
 chunk is the sum of its sentences' random vectors. Where the position matters, those at its end have
 less weight. Where the first sentence of each text has double weight, wherever it stands, its
-position in a chunk does not matter, and the test cannot tell.
+position in a chunk does not matter, and only chunks of shuffled sentences can tell.
 """
 
 import sys
@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from clsviz.analyses.chunks import Index, contain
+from clsviz.analyses.chunks import Containment, Index, contain
 from clsviz.settings import Experiment
 from clsviz.sources import chunks
 from clsviz.statistics.containment import position_effect
@@ -29,6 +29,9 @@ FALLING: Final = 0.5
 LOUD: Final = 2.0
 """Weight of the first sentence of a text."""
 
+CONTROL, SIZE = ", shuffled within texts", 5
+"""The control, and the sentences of its chunks."""
+
 
 def main(n: int) -> None:
     """Print how often the interval of the effect leaves out 0."""
@@ -44,21 +47,27 @@ def main(n: int) -> None:
     for name, some, falling, loud in kinds:
         cut = chunks.find(Experiment(corpus="memory"), Path(), some)
         weights = np.where(np.arange(N_SENTENCES) % LENGTH, 1.0, loud)
-        n_sure, effects = 0, []
+        n_sure, effects = {"": 0, CONTROL: 0}, {"": 0.0, CONTROL: 0.0}
+        cuttings = [*cut.cut, cut.recut(SIZE, seed=0)]
         for seed in range(n):
             sentences = np.random.RandomState(seed).normal(size=(N_SENTENCES, WIDTH))
-            indices = []
-            for one in cut.cut:
+            measured, asking = list[Containment](), None
+            for one in cuttings:
                 vectors = np.zeros((len(one.sample), WIDTH), np.float32)
                 in_chunk = weights * (1 - falling * one.positions)
                 np.add.at(vectors, one.owners, sentences * in_chunk[:, None])
                 n_tokens = np.full(len(vectors), 9, np.int32)
-                indices.append(Index(vectors, n_tokens, np.zeros(len(vectors), np.bool_)))
-            one = contain(cut, indices)
-            effect, (low, high) = position_effect(one.ranks[0], one.positions, one.sizes, seed)
-            n_sure += low > 0 or high < 0
-            effects.append(effect)
-        print(f"{name}: the position matters in {n_sure} of {n}, by {np.mean(effects):+.3f}")
+                index = Index(vectors, n_tokens, np.zeros(len(vectors), np.bool_))
+                asking = asking or index  # the first size is that of sentences
+                measured.append(contain(cut, one, asking, index))
+            *in_order, shuffled = ((one.ranks[0], one.positions) for one in measured)
+            for kind, some, sizes in (("", in_order, cut.sizes), (CONTROL, [shuffled], [SIZE])):
+                ranks, positions = (np.array(rows) for rows in zip(*some, strict=True))
+                effect, (low, high) = position_effect(ranks, positions, sizes, seed)
+                n_sure[kind] += low > 0 or high < 0
+                effects[kind] += effect / n
+        for kind, count in n_sure.items():
+            print(f"{name}{kind}: the position matters in {count} of {n}, by {effects[kind]:+.3f}")
 
 
 if __name__ == "__main__":

@@ -219,7 +219,7 @@ _ROWS: Final = (
             SEARCHES[1:], ends=(0, 1), kind=float),
     Setting("overlap", None, "",
             "Share of a chunk’s sentences that the next one repeats, to try it.", SEARCHES[1:],
-            ends=(0, 0.9), kind=float),
+            ends=(0.01, 0.9), kind=float),
     Setting("random_weights", False, "", "Compare with random weights, of three seeds.",
             ("probe",), kind=bool),
     Setting("encode", None, "", "module:function[:query_function]: a function from a list of texts "

@@ -232,14 +232,15 @@ def _compare(inputs: CompareInputs, workspace: Workspace, progress: Progress) ->
             if isinstance(inputs.chunks, Chunks) and search:
                 cut = ChunkInputs(one.weights, inputs.chunks)
                 part = progress.part(done, total, "texts")
-                containment = chunking.contained(cut, search, "cosine", workspace, part)
-                cuts.append(ChunkNumbers.of(cut, containment, "cosine", experiment.seed))
+                measured = chunking.by_sizes(cut, search, workspace, part)
+                cuts.append(ChunkNumbers.of(cut, measured, "cosine", experiment.seed))
                 done += n_chunks
         except Undefined as error:
             inputs = replace(inputs, chunks=_of_model(one.weights, error))
     searched = rankings if isinstance(inputs.searches, Searches) else []
     cuts = cuts if isinstance(inputs.chunks, Chunks) else []
-    seconds += sum(one.seconds for one in searched) + sum(one.measured.seconds for one in cuts)
+    seconds += sum(one.seconds for one in searched)
+    seconds += sum(size.seconds for one in cuts for size in one.measured)
     with progress.at("analysis"):
         comparison = known or _computed(inputs, workspace, progress)
         rows: list[Numbers] = []
@@ -375,7 +376,7 @@ def _chunks(cuts: Sequence[ChunkNumbers]) -> list[Numbers]:
     """For each model CHUNKS."""
     last, rows = min((len(one.own) for one in cuts), default=0) - 1, []
     for one in cuts:
-        recall, size = one.own[last], (one.measured.sizes[last], one.measured.n_chunks[last])
+        recall, size = one.own[last], (one.sizes[last], one.measured[last].n_chunks)
         columns = one.advised or np.nan, *size, recall.recall_at_1, *recall.interval
         rows.append(dict(zip(CHUNKS, columns, strict=True)))
     return rows

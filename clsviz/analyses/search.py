@@ -38,6 +38,8 @@ LENGTHENED: Final[dict[str, Callable[[str], str]]] = {
 }
 """Changes of the length of a text."""
 
+SPECIAL: Final = 2  # tokens around a text
+
 MOST_LENGTHENED, SHORTEST = 200, 10
 """Searches whose right text is changed, and tokens of it, at least."""
 
@@ -118,8 +120,14 @@ class SearchNumbers:
     @property
     def truncated(self) -> tuple[float, float]:
         """Shares of texts, and of their tokens, that the model does not read."""
-        n_tokens, truncated = self.rankings.n_tokens, self.rankings.truncated
-        return float(truncated.mean()), unread_share(n_tokens, truncated)
+        both = self.rankings.n_tokens, self.rankings.truncated
+        limit = limit_of(self.model) if self.model else 0
+        return float(both[1].mean()), unread_share(*both, limit)
+
+
+def limit_of(weights: Weights) -> int:
+    """Tokens of a text that the model reads by its own files, without two special ones; or 0."""
+    return max((weights.pipeline.max_length or 0) - SPECIAL, 0)
 
 
 def search(

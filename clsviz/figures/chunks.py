@@ -63,7 +63,7 @@ def chunks(result: Result) -> Figure:
         ]
         labels.append(style.label("right texts", colour, x[-1], recalls[-1]))
     if yours:
-        recall, low, high = (yours[key] for key in ("recall", "low", "high"))
+        recall, (low, high) = yours["recall_at_1_of_equal"], yours["interval_of_equal"]
         words = f"your chunks of {yours['tokens']:.0f} tokens:<br><b>found by {percent(recall)} "
         words += f"({percent(low)} to {percent(high)})</b>"
         line: Trace = {"line": {"color": style.OWN, "width": 1}}

@@ -9,10 +9,10 @@ import numpy as np
 from clsviz.analyses.chunks import (
     KEPT,
     ChunkNumbers,
-    Containment,
     OwnNumbers,
     advised_of,
     key_of,
+    n_shared,
     nearest,
     shares_of,
 )
@@ -54,10 +54,10 @@ ENDS: Final = ("low", "high", "low_of_equal", "high_of_equal")
 
 def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSettings) -> Result:
     """The answer in words."""
-    inputs, measured = answer.inputs, answer.measured
+    inputs = answer.inputs
     weights, cut, searches = inputs.weights, inputs.chunks, inputs.judged
     place, verdict, advice = _contained(answer, experiment.seed)
-    if answer.gains:
+    if answer.judged:
         place, verdict, advice = _judged(answer)
     if answer.own_chunks:
         verdict, advice = _own(answer.own_chunks, advice)
@@ -65,13 +65,12 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
         advice += f" {_overlap(answer, settings.overlap or 0)}"
     best = None if place is None else answer.tokens[place]
     advised = best if answer.gains else answer.advised
-    sizes = {way: _sizes(measured, recalls) for way, recalls in answer.recalls.items()}
+    sizes = {way: _sizes(answer, recalls) for way, recalls in answer.recalls.items()}
     excess = _excess(answer, settings)
     judged = searches.caveats if searches else ()
     unknown = unknown_tokens(weights, cut.sentences[:MOST_TEXTS])
-    own = _caveats(answer, excess, settings, experiment)
-    view = resolve(experiment, weights)
-    shipped = origin(key_of(inputs, view, answer.similarity))
+    own, view = _caveats(answer, excess, settings, experiment), resolve(experiment, weights)
+    shipped = origin(key_of(inputs, cut.cut[0], view))
     return Result(
         kind="chunks",
         question=QUESTION,
@@ -92,8 +91,8 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
             "advised": advised,
             "own": BY[answer.similarity],
             "judged": [(gain.recall, gain.difference, *gain.interval) for gain in answer.gains],
-            "uncut": answer.uncut,
-            "yours": answer.own_chunks and _point(answer.own_chunks),
+            "uncut": answer.judged and float(answer.judged.recalls[-1].mean()),
+            "yours": _details(answer.own_chunks),
         },
         caveats=tuple(dict.fromkeys((*unknown, *cut.caveats, *judged, *own, *shipped))),
         table=_table(sizes),
@@ -102,10 +101,10 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
             **provenance.values(settings),
             **vector_of(weights, view),
             "similarity": answer.similarity,
-            "width": measured.width,
+            "width": answer.measured[0].width,
             "model_fingerprint": weights.fingerprint,
             "corpus_fingerprint": cut.texts.fingerprint,
-            "seconds": round(measured.seconds, 3),
+            "seconds": round(sum(one.seconds for one in answer.measured), 3),
         },
         command=provenance.command("chunk-test", experiment, provenance.values(settings))
         * (settings.chunks != "memory"),
@@ -171,10 +170,11 @@ def _overlap(answer: ChunkNumbers, share: float) -> str:
     assert answer.overlap
     place, variant, gain = answer.overlap
     ends = " to ".join(rounded(100 * end) for end in gain.interval)
-    chunks = percent(variant.n_chunks / answer.n_vectors(place) - 1)
-    size = f"chunks of {counted(answer.measured.sizes[place])}"
-    adds = f"Overlap of {percent(share)} adds {points(gain.difference)} ({ends}) to {size}"
-    return f"{adds}, for {chunks} more vectors."
+    chunks = percent(variant.n_chunks / answer.measured[place].n_chunks - 1)
+    size = answer.sizes[place]
+    overlap = f"{percent(share)}, {n_shared(size, share)} of {counted(size)},"
+    adds = f"Overlap of {overlap} adds {points(gain.difference)} ({ends})"
+    return f"{adds} for {chunks} more vectors."
 
 
 def _losing(answer: ChunkNumbers) -> str:
@@ -186,32 +186,37 @@ def _losing(answer: ChunkNumbers) -> str:
 
 def _judged(answer: ChunkNumbers) -> tuple[int | None, str, str]:
     """The same by judged searches."""
-    best, uncut, leave = answer.best, percent(answer.uncut), "Leave texts whole."
+    assert answer.judged
+    best, leave, advised = answer.best, "Leave texts whole", answer.advised
     place, recall = answer.gains.index(best), percent(best.recall)
+    uncut = percent(answer.judged.recalls[-1].mean())
     if best.interval[0] > 0:
-        chunks = f"chunks of {counted(answer.measured.sizes[place])}"
+        chunks = f"chunks of {counted(answer.sizes[place])}"
         verdict = f"Cutting into {chunks} raises recall from {uncut} to {recall}."
         return place, verdict, f"Cut at about {answer.tokens[place]} tokens."
+    if advised and answer.length[1][1] < np.inf:
+        leave += f", though exact sentences would have chunks of at most {advised} tokens"
+    leave += "."
     if all(gain.interval[1] < 0 for gain in answer.gains):
         return None, f"Cutting lowers recall from {uncut} to {recall} or less.", leave
     return None, f"No sign that cutting helps: whole texts have a recall of {uncut}.", leave
 
 
 def _facts(answer: ChunkNumbers, place: int | None, advised: int | None) -> tuple[Fact, ...]:
-    own, tokens, n = answer.own, answer.tokens, answer.measured.ranks.shape[2]
+    own, tokens, n = answer.own, answer.tokens, len(answer.inputs.chunks.queries)
     last, judged = len(own) - 1, list[Fact]()
     words = answer.recalls["bm25"][-1].recall_at_1_of_equal
-    if answer.gains:
-        best = answer.best
+    if answer.judged:
+        best, uncut = answer.best, float(answer.judged.recalls[-1].mean())
         by = f"by chunks of {tokens[answer.gains.index(best)]} tokens"
         judged = [
-            Fact("whole_recall_at_10", "recall of whole texts", answer.uncut, None, "percent"),
+            Fact("whole_recall_at_10", "recall of whole texts", uncut, None, "percent"),
             Fact("best_gain", by, best.difference, best.interval, "points"),
-            Fact("n_judged", "judged searches", answer.measured.recalls.shape[1], None, "count"),
+            Fact("n_judged", "judged searches", answer.judged.recalls.shape[1], None, "count"),
         ]
     own_chunks, facts = answer.own_chunks, list[Fact]()
     if own_chunks:
-        recall, better, variant = own_chunks.recall, own_chunks.by_sentences, own_chunks.variant
+        recall, better, variant = own_chunks.recall, own_chunks.by_sentences, own_chunks.measured
         found = f"found in your {variant.n_chunks:,} chunks of {variant.tokens:.0f} tokens"
         of_equal = recall.recall_at_1_of_equal, recall.interval_of_equal
         cut = f"chunks of sentences, {own_chunks.tokens:.0f} tokens, keep more by"
@@ -221,8 +226,8 @@ def _facts(answer: ChunkNumbers, place: int | None, advised: int | None) -> tupl
             Fact("by_sentences_gain", cut, better.difference, better.interval, "points"),
             *unread_facts("chunks", variant.truncated, variant.unread),
         ]
-    elif answer.gains:
-        facts = [*unread_facts("whole texts", answer.measured.truncated, answer.measured.unread)]
+    elif answer.judged:
+        facts = [*unread_facts("whole texts", answer.judged.truncated, answer.judged.unread)]
     for key, at in (("recall_at_advised", place), ("recall_at_longest", last)):
         label = f"found in chunks of {tokens[at or 0]} tokens"
         one = None if at is None else own[at]
@@ -239,13 +244,17 @@ def _facts(answer: ChunkNumbers, place: int | None, advised: int | None) -> tupl
     )
 
 
-def _sizes(measured: Containment, recalls: Sequence[Recall]) -> list[dict[str, Any]]:
+def _sizes(answer: ChunkNumbers, recalls: Sequence[Recall]) -> list[dict[str, Any]]:
     """Entries of JSON for each size."""
-    names = ("sentences", "tokens", "n_chunks", "n_truncated")
-    columns = measured.sizes, measured.tokens, measured.n_chunks, measured.n_truncated
     return [
-        {**dict(zip(names, values, strict=True)), **asdict(recall)}
-        for *values, recall in zip(*columns, recalls, strict=True)
+        {
+            "sentences": size,
+            "tokens": one.tokens,
+            "n_chunks": one.n_chunks,
+            "n_truncated": round(one.truncated * one.n_chunks),
+            **asdict(recall),
+        }
+        for size, one, recall in zip(answer.sizes, answer.measured, recalls, strict=True)
     ]
 
 
@@ -268,28 +277,23 @@ def _table(sizes: Mapping[str, Sequence[Mapping[str, Any]]]) -> "pd.DataFrame":
 
 def _whole(answer: ChunkNumbers) -> dict[str, Any] | None:
     """Recall of judged searches by whole texts, and by chunks of each size."""
-    if not answer.gains:
+    if answer.judged is None:
         return None
     chunks = [
         {"sentences": size, "recall_at_10": gain.recall, **asdict(gain)}
-        for size, gain in zip(answer.measured.sizes, answer.gains, strict=True)
+        for size, gain in zip(answer.sizes, answer.gains, strict=True)
     ]
-    truncated = answer.measured.truncated
-    return {"recall_at_10": answer.uncut, "truncated_share": truncated, "chunks": chunks}
-
-
-def _point(own: OwnNumbers) -> dict[str, float]:
-    """The user's chunks as they are drawn."""
-    low, high = own.recall.interval_of_equal
-    recall = own.recall.recall_at_1_of_equal
-    return {"tokens": own.variant.tokens, "recall": recall, "low": low, "high": high}
+    uncut, truncated = float(answer.judged.recalls[-1].mean()), answer.judged.truncated
+    return {"recall_at_10": uncut, "truncated_share": truncated, "chunks": chunks}
 
 
 def _details(own: OwnNumbers | None) -> dict[str, Any] | None:
     """Entries of JSON on the user's chunks."""
-    return own and {
-        "n_chunks": own.variant.n_chunks,
-        "tokens": own.variant.tokens,
+    if own is None:
+        return None
+    return {
+        "n_chunks": own.measured.n_chunks,
+        "tokens": own.measured.tokens,
         **asdict(own.recall),
         "cut_in_two": own.cut_in_two,
         "contained": own.contained,
@@ -302,7 +306,7 @@ def _details_of_overlap(answer: ChunkNumbers) -> dict[str, Any] | None:
     if answer.overlap is None:
         return None
     place, variant, gain = answer.overlap
-    size, before = answer.measured.sizes[place], answer.n_vectors(place)
+    size, before = answer.sizes[place], answer.measured[place].n_chunks
     return {"sentences": size, "n_chunks": variant.n_chunks, "before": before, **asdict(gain)}
 
 
@@ -321,9 +325,9 @@ def _excess(answer: ChunkNumbers, settings: ChunkTestSettings) -> dict[str, Any]
     """The user's chunks, and the size nearest to chunk_tokens, if they surely lose too much."""
     if settings.max_lost is None:
         return {}
-    tried, tokens, wanted = dict[str, Recall](), answer.measured.tokens, settings.chunk_tokens
+    tried, tokens, wanted = dict[str, Recall](), answer.tokens, settings.chunk_tokens
     if answer.own_chunks:
-        tried[f"{answer.own_chunks.variant.tokens:,.0f} tokens (your own)"] = (
+        tried[f"{answer.own_chunks.measured.tokens:,.0f} tokens (your own)"] = (
             answer.own_chunks.recall
         )
     if wanted is not None:
@@ -347,12 +351,12 @@ def _caveats(
     experiment: Experiment,
 ) -> list[str]:
     """Everything that the test leaves out, or that is doubtful, a sentence each."""
-    cut, weights = answer.inputs.chunks, answer.inputs.weights
-    measured, (effect, (low, high)) = answer.measured, answer.position
+    cut, weights, last = answer.inputs.chunks, answer.inputs.weights, answer.sizes[-1]
+    effect, (low, high) = answer.position
     rare, often = ("beginning", "end")[:: 1 if effect > 0 else -1]
-    n_truncated = sum(measured.n_truncated)
+    n_truncated = sum(round(one.truncated * one.n_chunks) for one in answer.measured)
     fate = first(
-        (len(cut.sizes) > len(measured.sizes), "left out: the model reads too few as a whole"),
+        (cut.sizes[-1] > last, "left out: the model reads too few as a whole"),
         (len(cut.sizes) < len(SIZES), "not tried: too few texts are so long"),
         (True, "not tried"),
     )
@@ -364,9 +368,8 @@ def _caveats(
         f"Sentences at the {rare} of a chunk are found less often than those at the {often}, by "
         f"about {points(abs(effect))}{_why(answer)}.": low > 0 or high < 0,
         ONE_LENGTH: True,
-        f"Chunks of over {counted(measured.sizes[-1])} are {fate}.": True,
-        f"Chunks that the model reads in part, left out: {n_truncated:,}.": n_truncated,
-        f"Searches for them, left out at every size: {measured.n_left_out:,}.": measured.n_left_out,
+        f"Chunks of over {counted(last)} are {fate}.": True,
+        f"Chunks that the model reads only in part: {n_truncated:,}.": n_truncated,
         f"Only {answer.n_equal} chunks compete: among {N_EQUAL}, fewer sentences find theirs.": (
             answer.n_equal < N_EQUAL
         ),

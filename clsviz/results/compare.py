@@ -232,13 +232,8 @@ def _caveats(numbers: CompareNumbers, table: "pd.DataFrame") -> tuple[str, ...]:
     elif searches:
         caveats.append(f"No search was tested: {searches}")
     if isinstance(inputs.chunks, Chunks):
-        n, chunks = f"{table['chunk_sentences'].iloc[0]:.0f} sentences", table["n_chunks"]
+        n = f"{table['chunk_sentences'].iloc[0]:.0f} sentences"
         caveats.append(f"Chunks of {n} are the longest that all models were tried on.")
-        if chunks.nunique() > 1:
-            numbers_of = ", ".join(
-                f"{label} among {count:,.0f}" for label, count in zip(labels, chunks, strict=True)
-            )
-            caveats.append(f"Fewer chunks are found more easily: {numbers_of}.")
         caveats += [f"{EASY}: real ones are found less often.", f"{STRINGS}."]
         caveats += inputs.chunks.caveats
     elif inputs.chunks:

@@ -299,7 +299,7 @@ def match_title(result: Result) -> str:
     """One threshold for all lengths, or not, in a sentence."""
     table = match_table(result)
     low, high, least = table["low"], table["high"], table["threshold"]
-    a, b = least.idxmin(), least.idxmax()
+    a, b = str(least.idxmin()), str(least.idxmax())
     if low.max() > 2 * (1 - UNRELATED) or high.min() < (1 - UNRELATED) / 2:
         under = f"stay under {rounded(least[a])} for the {a} fifth, under {rounded(least[b])}"
         return f"No one threshold serves all lengths: unrelated texts {under} for the {b}"

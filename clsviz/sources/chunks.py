@@ -29,7 +29,7 @@ LEAST_FULL: Final = 0.5
 LEAST_WORDS: Final = 6
 """Words of a sentence that searches: shorter ones are said in many texts."""
 
-MOST_SEARCHES, FEWEST_SEARCHES = 500, 100
+MOST_SEARCHES, FEWEST_SEARCHES, FEWEST_CHUNKS = 500, 100, 10
 
 STEP: Final = 100  # texts that are cut at a time
 LONGER: Final = "Give longer texts, such as a book, or choose python-api."
@@ -228,7 +228,7 @@ def _own(
     """The user's chunks, the sentences that search, and caveats.
 
     Candidates search of which the chunks hold some. texts: of the corpus, also those not drawn.
-    Raises SettingError where they are in no file, or too many.
+    Raises SettingError where they are in no file, or too many, and Undefined where they are few.
     """
     is_name = isinstance(own, str)
     if is_name and not corpora.is_file(own):
@@ -241,10 +241,16 @@ def _own(
     most = min(searches.MOST_TEXTS, limits.number("sample_size"))
     if len(chunks) > most:
         raise SettingError(f"There are {len(chunks):,} chunks.", f"Give at most {most:,.0f}.")
+    if len(chunks) < FEWEST_CHUNKS:
+        reason = f"Only {len(chunks)} chunks are in your file, and {FEWEST_CHUNKS} are needed."
+        raise Undefined(reason, "Cut longer texts, or into shorter chunks.")
     letters, joined = list(map(_letters, words)), "\n".join(chunks)
     size = int(np.clip(np.median(list(map(len, letters))) / 4, *PIECES))
     n_common = np.array(_n_common([letters[n] for n in candidates], joined, size))
     queries = np.sort(candidates[n_common > 1][:MOST_SEARCHES])
+    if len(queries) < FEWEST_SEARCHES <= len(candidates):
+        reason = f"Your chunks hold only {len(queries)} of the sentences that could search, and "
+        raise Undefined(f"{reason}{FEWEST_SEARCHES} are needed.", "Give the chunks of these texts.")
     n_foreign = _n_common(chunks, _letters(" ".join(texts)), size).count(0)
     starts = np.cumsum([0, *(len(chunk) + 1 for chunk in chunks)])
     near, relevant = _members(clusters), []

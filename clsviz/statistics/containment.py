@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,7 +43,7 @@ class Recall:
     def of(
         cls,
         ranks: NDArray[np.int32],
-        positions: Floats,
+        positions: NDArray[Any],
         size: int,
         n_chunks: int,
         n_equal: int,

@@ -119,13 +119,16 @@ def percentile(norm: float, length: int, norms: ArrayLike, lengths: ArrayLike) -
     return float(50 * (np.mean(y < norm) + np.mean(y <= norm)))
 
 
-def unread_share(n_tokens: NDArray[np.int32], truncated: NDArray[np.bool_]) -> float:
+def unread_share(
+    n_tokens: NDArray[np.int32], truncated: NDArray[np.bool_], limit: int = 0
+) -> float:
     """The share of all tokens of texts, (n,) each, that a model does not read.
 
-    Its limit is that of the longest text that it reads as a whole, or just below the shortest
-    where it reads none.
+    limit: of tokens by its files, or 0. It lies between the longest text that the model reads as a
+    whole and the shortest that it does not.
     """
-    limit = n_tokens[~truncated].max(initial=0) or n_tokens.min() - 1
+    low, high = n_tokens[~truncated].max(initial=0), n_tokens[truncated].min(initial=2**30) - 1
+    limit = int(np.clip(limit or low or high, low, high))
     unread = np.maximum(n_tokens - limit, 0).sum(where=truncated)
     return float(unread / max(int(n_tokens.sum()), 1))
 

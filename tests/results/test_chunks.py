@@ -14,17 +14,16 @@ from clsviz.analyses.chunks import (
     ChunkNumbers,
     Containment,
     Index,
-    Variant,
+    Judged,
     contain,
 )
-from clsviz.errors import SettingError, Undefined
+from clsviz.errors import SettingError
 from clsviz.results.chunks import result as result_of
 from clsviz.results.result import Result
 from clsviz.settings import ChunkTestSettings, Experiment
 from clsviz.sources import chunks
 from clsviz.sources.chunks import Chunks
 from clsviz.sources.models import Weights
-from clsviz.statistics.containment import position_effect
 
 WIDTH = 24
 
@@ -51,9 +50,14 @@ def made_up(cut: Chunks, falling: float, seed: int) -> list[Index]:
     return indices
 
 
+def contained(cut: Chunks, indices: list[Index]) -> list[Containment]:
+    pairs = zip(cut.cut, indices, strict=True)
+    return [contain(cut, cutting, indices[0], index) for cutting, index in pairs]
+
+
 def test_recall_of_sums_of_random_vectors_is_that_of_theory(cut: Chunks) -> None:
-    measured = [contain(cut, made_up(cut, 0, seed)) for seed in range(4)]
-    recalls = [(one.ranks[1] == 1).mean(axis=1) for one in measured]
+    measured = [contained(cut, made_up(cut, 0, seed)) for seed in range(4)]
+    recalls = [[(size.ranks[1] == 1).mean() for size in one] for one in measured]
     random = np.random.RandomState(0)
     lengths, noise = np.sqrt(random.chisquare(WIDTH, 20_000)), random.normal(size=20_000)
     for place, size in enumerate(cut.sizes):
@@ -64,24 +68,18 @@ def test_recall_of_sums_of_random_vectors_is_that_of_theory(cut: Chunks) -> None
         assert np.mean(recalls, axis=0)[place] == pytest.approx(expected, abs=0.04)
 
 
-def test_the_position_matters_where_weights_fall(cut: Chunks) -> None:
-    for falling, is_sure in ((0.0, False), (0.9, True)):
-        one = contain(cut, made_up(cut, falling, 1))
-        effect, (_, high) = position_effect(one.ranks[0], one.positions, one.sizes, 0)
+def test_the_position_matters_where_weights_fall_in_what_the_model_reads(
+    cut: Chunks, tiny_weights: Weights
+) -> None:
+    for falling, n_cut, is_sure in ((0.0, 0, False), (0.9, 0, True), (0.9, 99, False)):
+        indices = made_up(cut, falling, 1)
+        for index in indices:
+            index.truncated[:n_cut] = True
+        numbers = ChunkNumbers.of(
+            ChunkInputs(tiny_weights, cut), contained(cut, indices), "cosine", 0
+        )
+        effect, (_, high) = numbers.position
         assert (high < 0) == is_sure, effect
-
-
-def test_truncated_pieces_and_their_searches_are_left_out_and_counted(cut: Chunks) -> None:
-    indices = made_up(cut, 0, 0)
-    indices[2].truncated[:40] = True
-    one = contain(cut, indices)
-    assert one.n_truncated == (0, 0, 40, *[0] * (len(indices) - 3))
-    assert one.n_chunks[2] == 360
-    assert one.n_left_out == (cut.queries < 120).sum()
-    assert one.ranks.shape[2] == len(cut.queries) - one.n_left_out
-    indices[2].truncated[:350] = True
-    with pytest.raises(Undefined, match=r"only \d+ of 500 sentences .* Raise sample_"):
-        contain(cut, indices)
 
 
 def sentences(n: int, seed: int) -> list[str]:
@@ -126,7 +124,7 @@ def test_own_chunks_of_a_file_and_of_memory_are_the_same(
     )
     assert (result.details["own"]["n_chunks"], memory.command) == (76, "")
     assert result.details["own"] == memory.details["own"]
-    is_odd = result.answered.measured.queries % 2
+    is_odd = result.answered.inputs.chunks.queries % 2
     assert result.details["own"]["cut_in_two"] == pytest.approx(is_odd.mean())
     assert result.command.endswith(f"--chunks {file} --overlap 0.5")
     overlap = result.details["overlap"]
@@ -150,72 +148,91 @@ def test_judged_searches_come_first(tiny_model: Path, tmp_path: Path) -> None:
     assert result.fact("n_judged") == by_search_test.fact("n_searches") == 60
 
 
-def measured(cosine: list[float], dot: list[float], recalls: list[float]) -> Containment:
+Measured = tuple[list[Containment], Judged | None]
+
+
+def measured(cosine: list[float], dot: list[float], recalls: list[float]) -> Measured:
     """200 searches, of which such shares find chunks of 1, 2 and 3 sentences."""
     firsts = np.arange(200) >= 200 * np.array([cosine, dot, [1, 1, 1]])[..., None]
     firsts[1] = firsts[1, :, ::-1]
     judged = np.random.RandomState(0).random((len(recalls), 100)) < np.array(recalls)[:, None]
-    places = np.full((3, 200), 0.5, np.float32)
-    numbers = (10.0, 20.0, 30.0), (300, 200, 100), (0, 0, 5), 1 + 98 * firsts, places
-    used = np.arange(200), 7, 1.0
-    return Containment((1, 2, 3), *numbers, *used, recalls=judged.astype(float), truncated=0.25)
+    columns = zip((10.0, 20.0, 30.0), (300, 200, 100), (0, 0, 0.05), strict=True)
+    sizes = [
+        Containment(tokens, n, cut, cut / 2, 1 + 98 * firsts[:, place], np.full(200, 0.5), 1.0)
+        for place, (tokens, n, cut) in enumerate(columns)
+    ]
+    return sizes, Judged(judged.astype(float), 0.25, 0.1, 1.0) if recalls else None
 
 
 def answer(
-    cut: Chunks, weights: Weights, one: Containment, own: Variant | None = None, **settings: object
+    cut: Chunks, weights: Weights, one: Measured, own: Containment | None = None, **settings: object
 ) -> Result:
     experiment = Experiment(corpus="book.txt", pooling="mean")
     some = ChunkTestSettings(**settings)
-    numbers = ChunkNumbers.of(ChunkInputs(weights, cut), one, some.similarity, 0, own)
+    similarity = "dot" if some.similarity == "dot" else "cosine"
+    inputs = ChunkInputs(weights, cut)
+    numbers = ChunkNumbers.of(inputs, one[0], similarity, 0, one[1], own)
     return result_of(numbers, experiment, some)
 
 
-def own_chunks(n_found: int, n_cut: int) -> Variant:
-    """100 chunks of 25 tokens, of which 200 searches find some, and whose sentence others cut."""
-    ranks = np.where(np.arange(200) < n_found, 1, np.where(np.arange(200) < 200 - n_cut, 90, 101))
-    shares = 0.1, 0.05
-    return Variant(25.0, 100, *shares, np.stack([ranks] * 3), np.zeros(200, np.float32), 1.0)
+def own_chunks(found: float, cut: float) -> Containment:
+    """100 chunks of 25 tokens, of which such shares of searches find theirs, or have none."""
+    place = np.arange(200)
+    ranks = np.where(place < 200 * found, 1, np.where(place < 200 * (1 - cut), 90, 101))
+    return Containment(25.0, 100, 0.1, 0.05, np.stack([ranks] * 3), np.zeros(200), 1.0)
 
 
 @pytest.mark.parametrize(
-    ("n_found", "n_cut", "verdict", "advice", "exceeded"),
+    ("found", "without", "verdict", "advice", "exceeded"),
     [
         (
-            98,
-            42,
+            0.49,
+            0.21,
             "Your chunks keep .* in 49% of .*; 21% of",
             "Cut where .* 25 tokens keep 84",
             True,
         ),
-        (180, 0, "Your chunks keep .* in 90% of .*; 0% of", "Leave your chunks as they are", False),
-        (140, 20, "Your chunks keep .* in 70% of .*; 10% of", "Cut where .* 14 points more", False),
+        (
+            0.9,
+            0.0,
+            "Your chunks keep .* in 90% of .*; 0% of",
+            "Leave your chunks as they are",
+            False,
+        ),
+        (
+            0.7,
+            0.1,
+            "Your chunks keep .* in 70% of .*; 10% of",
+            "Cut where .* 14 points more",
+            False,
+        ),
     ],
 )
 def test_own_chunks_are_compared_with_sentences_of_their_length(
-    n_found: int,
-    n_cut: int,
+    found: float,
+    without: float,
     verdict: str,
     advice: str,
     exceeded: bool,
     cut: Chunks,
     tiny_weights: Weights,
 ) -> None:
-    one, own = measured([1, 0.9, 0.8], [1, 1, 1], []), own_chunks(n_found, n_cut)
+    one, own = measured([1, 0.9, 0.8], [1, 1, 1], []), own_chunks(found, without)
     result = answer(cut, tiny_weights, one, own, chunks="mine.csv", max_lost=0.4)
     assert re.match(verdict, result.verdict)
     assert re.match(advice, result.advice)
     json, recalls = result.json()["own"], np.array([0.9, 0.8])
-    assert (json["recall_at_1"], json["cut_in_two"]) == (n_found / 200, n_cut / 200)
+    assert (json["recall_at_1"], json["cut_in_two"]) == (found, without)
     expected = np.interp(np.log(25), np.log([20, 30]), recalls)  # at 100 competing chunks
     assert json["by_sentences"]["recall"] == pytest.approx(expected, abs=1e-6)
-    paired = one.ranks[0][1:] == 1
+    paired = [size.ranks[0] == 1 for size in one[0][1:]]
     part = np.log(25 / 20) / np.log(30 / 20)
-    both = (1 - part) * paired[0] + part * paired[1] - (np.arange(200) < n_found)
+    both = (1 - part) * paired[0] + part * paired[1] - (np.arange(200) < 200 * found)
     low, high = json["by_sentences"]["interval"]
     assert high - low == pytest.approx(2 * 1.96 * both.std() / 200**0.5, rel=0.15)
     assert bool(result.details["exceeded"]) == exceeded
     drawn = {line.name: line for line in result.plot().data}
-    assert list(drawn["your chunks"].y) == [n_found / 200]
+    assert list(drawn["your chunks"].y) == [found]
     assert "chunks that are cut 10% · tokens never read 5%" in result.numbers
 
 

@@ -199,9 +199,19 @@ def test_a_right_text_of_another_length_is_ranked_among_the_others(
     assert list(quintiles.lengthened(dot).data[-1].y)[1] == dot.fact("places_lost_repeated")
 
 
-def test_status_1_and_the_facts_tell_of_truncated_texts(run) -> None:
-    whole = json.loads(run("--json")[1])
-    assert whole["truncated_share"] == whole["unread_tokens_share"] == 0
+def test_texts_that_are_cut_are_told_and_may_exceed_a_limit(
+    frame: pd.DataFrame, options: dict[str, Any]
+) -> None:
+    texts = frame.assign(text=frame["text"] + " cat" * 30)
+    settings = {"corpus": texts, "titles": "title", "column": "text", **options}
+    result = clsviz.search_test(**settings, max_truncated=0.1)
+    n_tokens = np.array([len(text.split()) for text in texts["text"]])
+    read = n_tokens[n_tokens <= 62]  # 64 tokens, special ones included
+    unread = np.maximum(n_tokens - read.max(), 0).sum() / n_tokens.sum()
+    assert result.fact("truncated_share") == np.mean(n_tokens > 62) > 0.1
+    assert result.fact("unread_tokens_share") == pytest.approx(unread)
+    assert (result.details["exceeded"], result.details["undecided"]) == (["truncated texts"], [])
+    assert "The model reads over 10% of the texts in part." in result.caveats
 
 
 def test_what_was_ranked_is_not_measured_again(frame, options, tmp_path: Path) -> None:

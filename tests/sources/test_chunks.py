@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clsviz.errors import Undefined
+from clsviz.errors import ClsvizError, Undefined
 from clsviz.settings import Experiment
 from clsviz.sources import chunks
 
@@ -92,6 +92,22 @@ def test_a_sentence_is_in_own_chunks_or_cut_in_two_or_left_out(
     assert abs(len(cut.queries) - sum(is_before)) <= 1
     assert "Your chunks that hold nothing of the texts: 2." in cut.caveats
     assert any("hold nothing, left out: 1" in caveat for caveat in cut.caveats)
+
+
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        (
+            ["Wholly other words stand in here, and nothing else."] * 20,
+            "hold only 0 of the sentenc",
+        ),
+        (["One chunk."], "Only 1 chunks are in your file, and 10 are needed"),
+        ("mine", "chunks is “mine”, not a file. Name a .parquet"),
+    ],
+)
+def test_chunks_of_nothing_are_refused(own: object, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ClsvizError, match=message):
+        chunks.find(memory(), tmp_path, [" ".join(map(sentence, range(200)))], own=own)
 
 
 def test_overlapping_chunks_share_sentences_and_hold_all(tmp_path: Path) -> None:

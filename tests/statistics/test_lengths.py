@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from clsviz.errors import Undefined
-from clsviz.statistics.lengths import bands, extremes, percentile, spread
+from clsviz.statistics.lengths import bands, extremes, percentile, spread, unread_share
 
 
 def test_spread_compares_the_standard_deviations_of_the_outer_fifths(sample):
@@ -74,3 +74,16 @@ def test_percentile_counts_equal_norms_half(sample):
 def test_percentile_takes_40_sentences_that_differ(n, spread_of_norms):
     norms = 7 + spread_of_norms * np.linspace(0, 1, n)
     assert percentile(7, 10, norms, np.full(n, 11)) is None
+
+
+@pytest.mark.parametrize(
+    ("truncated", "limit", "read"),
+    [((0, 0, 1), 0, 60), ((0, 0, 1), 62, 62), ((1, 1, 1), 15, 15), ((1, 1, 1), 0, 19)],
+)
+def test_tokens_beyond_the_limit_are_unread(
+    truncated: tuple[int, ...], limit: int, read: int
+) -> None:
+    n_tokens = np.array([20, 60, 100], np.int32)
+    expected = sum(max(n - read, 0) for n, cut in zip(n_tokens, truncated, strict=True) if cut)
+    share = unread_share(n_tokens, np.array(truncated, bool), limit)
+    assert share == pytest.approx(expected / 180)

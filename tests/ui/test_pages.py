@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from conftest import WORDS
 from streamlit.testing.v1 import AppTest
@@ -348,11 +349,15 @@ def test_a_file_follows_to_other_pages_until_they_have_their_own(
     assert page.sidebar.caption[0].value == "Your file\\: c d\\.txt"
 
 
-def test_titles_search_whole_texts_and_chunks(
+def test_titles_search_whole_texts_and_own_chunks_are_tested(
     visit: Visit, answer: Answer, link: dict[str, str], tmp_path: Path, capsys
 ) -> None:
-    page = redraw(visit(CHUNKS, **link, search_titles="title"), is_answered)
-    result = answer(CHUNKS, titles="title")
+    own = tmp_path / "own.csv"
+    pd.read_csv(link["search_corpus"])[["body"]].to_csv(own)
+    settings = {"search_titles": "title", "own_chunks": str(own)}
+    page = redraw(visit(CHUNKS, **link, **settings), is_answered)
+    result = answer(CHUNKS, titles="title", chunks=own)
+    assert result.verdict.startswith("Your chunks keep")
     assert has(page, result)
     linked = "&".join(f"{name}={text}" for name, text in page.query_params.items())
     query = ["--query", f"http://a.b/?{linked}", "--store", str(tmp_path)]

@@ -112,3 +112,9 @@ def test_a_search_of_an_upload_is_bounded() -> None:
     upload = Experiment(corpus="upload-0123456789", sample_size="all")
     searches = bounded(shipped), bounded(upload), search_of(shipped, upload.corpus, "mean")
     assert [one.sample_size for one in searches] == ["all", *[limits.LIMITS["sample_size"]] * 2]
+
+
+def test_chunks_are_read_of_uploads_alone(visit: Visit) -> None:
+    page = visit("chunks", search_corpus="python-docs", own_chunks="/etc/some.csv")
+    assert "“/etc/some.csv”, which this server does not measure" in words(page.error)
+    assert not page.header

@@ -65,7 +65,7 @@ chart.show(
 )
 own = f" {OWN}" * bool(result.answered.own_chunks)
 st.caption(READING + own + f" {JUDGED}" * bool(inputs.judged))
-share.show(result, share.revisions_of(result, "search_corpus"))
+share.show(result, {**share.revisions_of(result, "search_corpus"), "own_chunks": ""})
 layout.caveats(result)
 cards.show_table("All sizes as a table", result.table, LABELS, "Every size", SHARES)
 n_searches = f"{len(inputs.chunks.queries):,} searches"
