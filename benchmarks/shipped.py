@@ -31,41 +31,31 @@ def main() -> None:
     measurements = Measurements(SHIPPED)
     for folder in SHIPPED.glob("*-*"):
         measurements.merge(folder.name, 0, measurements.read(folder.name, default.sample_size))
-    with tempfile.TemporaryDirectory() as store:
+    with tempfile.TemporaryDirectory() as store:  # of vectors, which are not shipped
         add_probes(Path(store))
-    with tempfile.TemporaryDirectory() as store:
         add_searches(Path(store))
-    add_recall()
+        for path in Path(store, "results").iterdir():
+            shutil.copy(path, SHIPPED / "results")
     trace(store=SHIPPED)  # of the sentence that pages on one sentence begin with
 
 
 def add_probes(store: Path) -> None:
-    """Add the numbers of probes of every layer and vector, without the vectors in the store."""
+    """Add the numbers of probes of every layer and vector, and what these find."""
     default = Experiment()
     views = [replace(default, pooling=name) for name in ("mean", "pooler", "pipeline", "cls")]
     for view in [*views, *(replace(default, layer=layer) for layer in range(6))]:
         result = probe(**asdict(view), random_weights=view == default, store=store)
         print(f"{view.pooling}, layer {view.layer}: {result.numbers}")
-    for path in (store / "results").iterdir():
-        shutil.copy(path, SHIPPED / "results")
-
-
-def add_recall() -> None:
-    """Add the recall of every layer and vector, without the vectors in the store."""
-    with tempfile.TemporaryDirectory() as store:
-        print(probe(recall=True, store=store).advice)
-        for path in Path(store, "results").iterdir():
-            shutil.copy(path, SHIPPED / "results")
+    print(probe(recall=True, store=store).advice)
 
 
 def add_searches(store: Path) -> None:
-    """Add searches of the built-in corpus of titles, and the comparison with random weights."""
-    print(search_test(store=store).numbers)
+    """Add searches of the built-in corpus of titles, and comparisons with other weights."""
+    for pooling in ("pipeline", "mean"):
+        print(search_test(pooling=pooling, store=store).numbers)
     print(chunk_test(store=store).numbers)
-    print(compare(["minilm", f"{models.UNTRAINED}minilm"], store=store).verdict)
-    print(compare(["minilm", str(unpacked(store))], store=store).verdict)
-    for path in (store / "results").iterdir():
-        shutil.copy(path, SHIPPED / "results")
+    for other in (f"{models.UNTRAINED}minilm", str(unpacked(store))):
+        print(compare(["minilm", other], store=store).verdict)
 
 
 def unpacked(folder: Path) -> Path:
