@@ -249,7 +249,7 @@ def test_random_weights_and_recall_come_by_a_click(
 ) -> None:
     page = redraw(visit(LENGTH, search_corpus=str(titled)), is_answered)
     page.button(key="measure-recall").click().run()
-    redraw(page, lambda page: "recall among ten" in words(page.caption))
+    redraw(page, lambda page: "share of right texts" in words(page.caption))
     options: dict[str, Any] = {"recall": True, "search_corpus": str(titled)}
     assert has(page, answer(LENGTH, **options))
     page.button(key="measure-random_weights").click().run()
