@@ -171,7 +171,7 @@ def test_texts_of_one_sentence_have_no_pieces(names, corpus_file, store, tmp_pat
 
 
 def test_two_to_six_different_models_are_compared(store: Path) -> None:
-    for models in ([], ["minilm", "minilm"], list("abcdefg")):
+    for models in (["minilm", "minilm"], list("abcdefg")):
         with pytest.raises(SettingError, match="models"):
             clsviz.compare(models, store=store)
 
