@@ -18,7 +18,6 @@ from clsviz.questions import PAGES
 from clsviz.results import typed
 from clsviz.results.result import Result
 from clsviz.settings import Experiment
-from clsviz.sources import models
 
 PICTURES = Path(str(clsviz.__file__)).parent / "ui" / "pictures"
 
@@ -26,7 +25,6 @@ WIDTH, HEIGHT, COLOURS = 1200, 630, 64
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "probe": {"random_weights": True, "recall": True},
-    "compare": {"models": ["minilm", f"{models.UNTRAINED}minilm"]},
 }
 """Settings of a page that a visitor chooses, in what it shows at first."""
 

@@ -37,11 +37,11 @@ COMMANDS = {
     "probe": ["probe", "--corpus", "notes.jsonl", "--segmentation", "lines"],
     "search_cosine": [
         *("search-test", "--corpus", "pairs.csv", "--column", "body", "--segmentation", "lines"),
-        *("--task", "titles", "--titles", "title"),
+        *("--task", "titles", "--titles", "title", "--pooling", "mean"),
     ],
     "search_dot": [
         *("search-test", "--corpus", "pairs.csv", "--column", "body", "--segmentation", "lines"),
-        *("--task", "titles", "--titles", "title", "--similarity", "dot"),
+        *("--task", "titles", "--titles", "title", "--pooling", "mean", "--similarity", "dot"),
     ],
     "compare": [
         *("compare", "--models", "minilm,untrained:minilm"),

@@ -232,13 +232,15 @@ def evaluate(
     evaluation = Evaluation.of(made.relevant, sizes, seed, rankings.families, made.grades)
     words = evaluation.rank(rankings.retrievers["bm25"])
     prefix = f"{similarity} "
-    retrievers = {
-        name.removeprefix(prefix): evaluation.rank(top_k, words)
-        for name, top_k in rankings.retrievers.items()
-        if name in OTHER or name.startswith(prefix)
-    }
-    own, other = retrievers.pop(similarity), retrievers.pop(OTHER[similarity])
-    fixed = {"normalized": other, **retrievers} if similarity == "dot" else retrievers
+    of_similarity, known = dict[str, Ranking](), dict[bytes, Ranking]()
+    for name, top_k in rankings.retrievers.items():
+        if name in OTHER or name.startswith(prefix):
+            key = top_k.tobytes()  # dot product ranks vectors of norm 1 as cosine does
+            if key not in known:
+                known[key] = evaluation.rank(top_k, words)
+            of_similarity[name.removeprefix(prefix)] = known[key]
+    own, other = of_similarity.pop(similarity), of_similarity.pop(OTHER[similarity])
+    fixed = {"normalized": other, **of_similarity} if similarity == "dot" else of_similarity
     n = len(fixed)
     effects = {fix: (one, Effect.of(fix, own, one, seed, n)) for fix, one in fixed.items()}
     return SearchNumbers(

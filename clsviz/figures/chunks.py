@@ -34,6 +34,8 @@ def chunks(result: Result) -> Figure:
         corner: Trace = {"x": at, "y": 0, "xanchor": "left", "yanchor": "bottom", "xshift": 4}
         notes.append(style.note(f"advised: {advised} tokens", style.SUMMARY, **corner))
     retrievers = sorted(table["way"].unique(), key=lambda way: way != result.picture["own"])
+    if result.details["cosine"] == result.details["dot"]:
+        retrievers = [way for way in retrievers if way in (result.picture["own"], "BM25")]
     for way, colour in zip(retrievers, map(style.colour_of, retrievers), strict=True):
         rows = table[table["way"] == way]
         x, share = rows["x"].to_numpy(), rows["recall_at_1_of_equal"].to_numpy()

@@ -205,9 +205,9 @@ def _beside(scores: ProbeScores, unit: str) -> str:
     if not np.isfinite([emitted, cls]).all():
         return ""
     is_more, is_less = ALIKE * emitted < cls, emitted > ALIKE * cls
-    amount = "more" if is_more else "less" if is_less else "about as much"
-    words = f"The vector that this model emits gives length away {amount}: a probe misses by "
-    return f"{words}{length(emitted, unit)}, of [CLS] after the last layer by {length(cls, unit)}."
+    amount = "more than" if is_more else "less than" if is_less else "about as much as"
+    misses = f"a probe misses by {length(emitted, unit)} against {length(cls, unit).split()[0]}"
+    return f"The vector that this model emits gives length away {amount} the last [CLS]: {misses}."
 
 
 def findings(result: Result) -> list[tuple[str, str]]:
@@ -236,7 +236,7 @@ def findings(result: Result) -> list[tuple[str, str]]:
         f"In shuffled lengths, a probe finds {amount}: R² {percent(shuffled)}": (
             f"{order}: {meaning}."
         ),
-        f"Which words occur says as much as {length(words, unit)}: no vector is needed for it": (
+        f"A probe of which words occur misses by {length(words, unit)}, without any vector": (
             f"A probe of the words alone, hashed into {N_WORDS} columns, misses by so much. {both}"
         ),
     }

@@ -292,7 +292,7 @@ def misled_title(rows: "pd.DataFrame") -> str:
         return "No search misses all of its right texts"
     worst = float(rows["misled"].iloc[0])
     ratio = f"{rounded(np.exp(abs(worst)))} times {'longer' if worst > 0 else 'shorter'}"
-    return f"Searches that miss find texts on average up to {ratio} than the right one"
+    return f"The most misled search finds texts on average {ratio} than the right one"
 
 
 def match_title(result: Result) -> str:
@@ -319,8 +319,8 @@ def match_table(result: Result) -> "pd.DataFrame":
 def fix_title(result: Result) -> str:
     """The fix that is advised, of those that were tried."""
     n, fix = len(result.details["fixes"]), result.details["advised_fix"]
-    advised = f"one is advised: {lowered(FIXES[fix])}" if fix else "none is advised"
-    return f"Of {n} fix{'es' * (n != 1)} tried, {advised}"
+    tried = f"{n} fix{'es' * (n != 1)} tried"
+    return f"{tried}, one advised: {lowered(FIXES[fix])}" if fix else f"{tried}, none advised"
 
 
 def snippet(correction: Mapping[str, Any]) -> str:

@@ -162,7 +162,7 @@ def find(
     chosen, least = _choose(documents, experiment)
     n = sum(map(len, chosen))
     if n < n_all:
-        where = f"of {len(chosen):,} of {len(rows):,} texts, none of under {least} sentences"
+        where = f"from {len(chosen):,} of {len(rows):,} texts, each of at least {least} sentences"
         where = "the first ones" if is_one_text else where
         caveats.append(f"{n:,} of {n_all:,} sentences are cut into chunks: {where}.")
     words = list(chain.from_iterable(chosen))

@@ -259,8 +259,8 @@ class Evaluation:
             order = random.permutation(len(sizes))
             last = np.searchsorted(sizes[order].cumsum(), ends)
             for row, column in enumerate((places, relevant)):
-                sums[row, draw] = np.diff(column[order].cumsum()[last], prepend=0.0)
-        return _ratio(*sums)
+                sums[row, draw] = column[order].cumsum()[last]
+        return _ratio(*np.diff(sums, prepend=0.0))
 
     def matches(self, queries: NDArray[Any], texts: NDArray[Any]) -> Floats:
         """Scores of pairs by the fifth of the text: float64 (5, 6), of MATCHES.

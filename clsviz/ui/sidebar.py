@@ -268,7 +268,8 @@ def _own_file(setting: str) -> None:
         st.caption(layout.escape(f"Your file: {name}"))
     icon, key = ":material/upload_file:", f"own_{setting}"
     look: dict[str, Any] = {"icon": icon, "width": "stretch", "key": key, "on_change": "rerun"}
-    with st.popover("Use your own file", **look) as box:
+    label = "Use your own chunks" if setting == OWN_CHUNKS else "Use your own file"
+    with st.popover(label, **look) as box:
         if box.open:
             st.file_uploader(  # of any ending: Streamlit answers others with a traceback
                 "Text, CSV, TSV, JSON, JSON lines or Parquet, also gzipped",

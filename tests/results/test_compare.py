@@ -171,7 +171,7 @@ def test_texts_of_one_sentence_have_no_pieces(names, corpus_file, store, tmp_pat
 
 
 def test_two_to_six_different_models_are_compared(store: Path) -> None:
-    for models in ([], ["minilm", "minilm"], list("abcdefg")):
+    for models in (["minilm", "minilm"], list("abcdefg")):
         with pytest.raises(SettingError, match="models"):
             clsviz.compare(models, store=store)
 
@@ -200,3 +200,10 @@ def test_the_command_repeats_a_comparison(result: Result, store: Path, capsys) -
     words = shlex.split(result.command)[1:]
     assert cli.main([*words, "--json", "--store", str(store)]) == 0
     assert json.loads(capsys.readouterr().out)["models"] == result.json()["models"]
+
+
+def test_models_whose_answer_is_shipped_need_no_weights(tmp_path: Path) -> None:
+    result = clsviz.compare(store=tmp_path)
+    assert list(result.table["label"]) == ["MiniLM-L6", "MPNet base"]
+    assert result.table["recall_at_10"].tolist() == pytest.approx([0.643, 0.666], abs=0.001)
+    assert list(tmp_path.rglob("*")) == []

@@ -130,7 +130,7 @@ def test_the_searches_that_length_misled_most_come_first(dot: Result) -> None:
     assert ratios.is_monotonic_decreasing
     assert ratios.iloc[0] == np.abs(np.log(missed["mean_tokens"] / missed["right_tokens"])).max()
     ratio = f"{np.exp(ratios.iloc[0]):.2g} times shorter"
-    assert f"on average up to {ratio} than" in misled_title(rows)
+    assert f"on average {ratio} than" in misled_title(rows)
 
 
 def test_a_search_by_chance_has_the_fix_that_helps_in_advice_title_and_table(
@@ -140,7 +140,7 @@ def test_a_search_by_chance_has_the_fix_that_helps_in_advice_title_and_table(
     result = clsviz.search_test(**texts, similarity="dot", pooling="cls", **options)
     assert result.verdict.startswith("Can’t tell: the search finds the right text hardly more")
     assert result.advice.startswith("Normalise your vectors: recall rises from ")
-    assert fix_title(result) == "Of 4 fixes tried, one is advised: normalise your vectors"
+    assert fix_title(result) == "4 fixes tried, one advised: normalise your vectors"
     change = fix_table(result).set_index("Way")["Change"]["Normalise your vectors"]
     gain = result.details["fixes"]["normalized"]["difference"]
     assert change.startswith(f"{100 * gain:.2g} points (")
@@ -225,9 +225,8 @@ def test_what_was_ranked_is_not_measured_again(frame, options, tmp_path: Path) -
 
 
 def test_the_default_is_answered_from_what_comes_with_the_program(tmp_path: Path) -> None:
-    cosine, dot = (
-        clsviz.search_test(similarity=name, store=tmp_path) for name in ("cosine", "dot")
-    )
+    cosine = clsviz.search_test(store=tmp_path)
+    dot = clsviz.search_test(pooling="mean", similarity="dot", store=tmp_path)
     assert list(tmp_path.rglob("*")) == []
     assert cosine.fact("recall_at_10") == pytest.approx(0.643, abs=0.001)
     assert dot.verdict == "Yes: by dot product, the shortest fifth takes 3.8 times its share."

@@ -65,8 +65,8 @@ def test_short_texts_give_way_to_long_ones_where_these_suffice(size, least, n, t
     long = [" ".join(map(sentence, range(at, at + 12))) for at in range(0, 1404, 12)]
     short = [" ".join(map(sentence, range(at, at + 2))) for at in range(1420, 1700, 2)]
     cut = chunks.find(memory(sample_size=size), tmp_path, [*long, *short, sentence(1701)])
-    assert f"{n:,} of 1,685 sentences are cut into chunks: of " in cut.caveats[0]
-    assert cut.caveats[0].endswith(f" texts, none of under {least} sentences.")
+    assert f"{n:,} of 1,685 sentences are cut into chunks: from " in cut.caveats[0]
+    assert cut.caveats[0].endswith(f" texts, each of at least {least} sentences.")
 
 
 def split_by_characters(text: str, size: int) -> list[str]:
