@@ -143,6 +143,8 @@ def probe(
     elif (search_corpus, search_titles) != (DEFAULTS["search_corpus"], ""):
         raise SettingError("Probes search nothing without recall.", "Set recall, too.")
     encode = settings.get("encode")
+    if encode and random_weights:
+        raise SettingError("A function has no random weights.", "Leave random_weights out.")
     with _encoding(model, settings, store, runner) as (model, workspace):
         experiment, texts = _experiment(model, corpus, settings)
         refuse("probe", experiment)
@@ -287,6 +289,10 @@ def compare(
     each model and corpus. Raises ClsvizError.
     """
     names = models.split(",") if isinstance(models, str) else models
+    if not isinstance(encode, Mapping) or not all(isinstance(name, str) for name in encode):
+        raise SettingError(
+            "encode has functions without names.", 'Write encode={"name": function}.'
+        )
     names = [name.strip() for name in (*names, *encode) if name.strip()] or [DEFAULTS["model"]]
     experiment, texts = _experiment(names[0], corpus, settings)
     if len(names) == 1 and not encode:
@@ -379,7 +385,8 @@ def report(
             also |= {"search_titles": of_search["titles"]}
             also |= {f"search_{name}": value for name, value in of_corpus.items()}
             command = provenance.command("report", experiment, also)
-            return card(title, answers, command and f"{command} --output card.md")
+            command = "" if encode else command and f"{command} --output card.md"
+            return card(title, answers, command)
         about = provenance.method(weights, sample.corpus, f"{drawn}, seed {experiment.seed}")
         return page(title, answers, about)
 
@@ -435,6 +442,8 @@ def _encoding(
         yield model, Workspace.of(store, runner)
         return
     _check_private()
+    if model != DEFAULTS["model"]:
+        raise SettingError("model and encode are both given.", "Leave one of them out.")
     label = name or "your function"
     with TemporaryDirectory() as folder:
         functions = Functions({label: encode}, query, count)

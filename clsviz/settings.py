@@ -451,11 +451,12 @@ def _check_values(settings: SearchSettings | ChunkTestSettings) -> None:
         raise SettingError("There are queries, and no searches.", "Give both.")
     for field in fields(settings):
         row, value = SETTINGS.get(field.name), getattr(settings, field.name)
-        if row and row.ends and value is not None and not row.ends[0] <= value <= row.ends[1]:
-            low, high = row.ends
-            raise SettingError(
-                f"{row.name} is {value:g}.", f"Choose a number from {low} to {high}."
-            )
+        if row and row.ends and value is not None:
+            (low, high), is_number = row.ends, isinstance(value, int | float)
+            if not is_number or not low <= value <= high:
+                written = f"{value:g}" if is_number else quote(value)
+                remedy = f"Choose a number from {low} to {high}."
+                raise SettingError(f"{row.name} is {written}.", remedy)
 
 
 def _check_pair(

@@ -14,7 +14,7 @@ import pytest
 
 import clsviz
 from clsviz import cli
-from clsviz.errors import ModelError, SettingError
+from clsviz.errors import ModelError, NoCls, SettingError
 from clsviz.jobs.worker import count_words
 
 
@@ -96,6 +96,12 @@ def test_a_function_of_no_use_is_one_sentence_and_stores_nothing(
 def test_settings_of_functions_need_one(sentences: list[str], monkeypatch) -> None:
     with pytest.raises(SettingError, match="belong to a function"):
         clsviz.probe(corpus=sentences, name="mine")
+    with pytest.raises(SettingError, match="are both given"):
+        clsviz.probe("mpnet", sentences, encode=embed)
+    with pytest.raises(NoCls, match="is a function, without"):
+        clsviz.search_test(corpus=sentences, encode=embed, pooling="mean")
+    with pytest.raises(ModelError, match="count_tokens fails: ValueError"):
+        clsviz.probe(corpus=sentences, encode=embed, count_tokens=lambda _: float("nan"))
     monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
     with pytest.raises(SettingError, match="runs no functions"):
         clsviz.probe(corpus=sentences, encode=embed)

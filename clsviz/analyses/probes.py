@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clsviz.analyses.norms import is_nearly_constant, line_of
 from clsviz.analyses.recall import LayerSearch, RecallSettings, by_layer
 from clsviz.analyses.select import check_vector, layer_of, norms_of, resolve, select, used_of
-from clsviz.errors import ClsvizError, SettingError, Undefined
+from clsviz.errors import ClsvizError, NoCls, SettingError, Undefined
 from clsviz.jobs.measure import Workspace, find_model, measure, prepare, stored
 from clsviz.measurements import Emitted, Kind, Last, Vectors
 from clsviz.progress import Progress
@@ -145,6 +145,10 @@ def probes(
     Raises SettingError where the model lacks the layer or the vector.
     """
     prepared = prepare(experiment, workspace, progress, texts)
+    no_cls, vector = prepared.weights.no_cls, (experiment.layer, experiment.pooling)
+    if no_cls and vector not in ((None, "cls"), (None, "pipeline")):
+        remedy = "Leave layer out, and choose pipeline as pooling."
+        raise NoCls(f"{prepared.weights.label} {no_cls}.", remedy)
 
     def publish(part: ProbeNumbers) -> None:
         progress.publish(lambda: part)

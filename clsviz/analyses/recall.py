@@ -101,7 +101,8 @@ def by_layer(
         if settings.is_measured:
             raise
         return None
-    emitting = resolve(replace(search, pooling="pipeline"), weights)
+    prompt = experiment.text_prompt
+    emitting = resolve(replace(search, pooling="pipeline", text_prompt=prompt), weights)
     both = made.fingerprint, weights.key("pipeline")
     key = "recall", VERSION, *both, precision, seed, *prompts_of(emitting)
     known = workspace.results.find(key, Recalls)

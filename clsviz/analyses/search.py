@@ -18,6 +18,7 @@ from clsviz.settings import Experiment, SearchSettings, Similarity
 from clsviz.sources import judgements, searches
 from clsviz.sources.models import Weights
 from clsviz.sources.near_duplicates import near_duplicates
+from clsviz.sources.pipeline import limit_of_tokenizer
 from clsviz.sources.sampling import Prepared
 from clsviz.sources.searches import Searches
 from clsviz.statistics import fixes
@@ -127,7 +128,8 @@ class SearchNumbers:
 
 def limit_of(weights: Weights) -> int:
     """Tokens of a text that the model reads by its own files, without two special ones; or 0."""
-    return max((weights.pipeline.max_length or 0) - SPECIAL, 0)
+    limit = weights.pipeline.max_length or limit_of_tokenizer(weights.folder)
+    return max(limit - SPECIAL, 0)
 
 
 def search(

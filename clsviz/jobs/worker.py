@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.encoder.anatomy import Anatomy
-from clsviz.errors import ModelError, NotMeasured, quote
+from clsviz.errors import ModelError, NoCls, NotMeasured, quote
 from clsviz.measurements import Arrays, Emitted, Kind
 from clsviz.progress import Progress, silent
 from clsviz.settings import Precision
@@ -135,15 +135,21 @@ class Functions(InProcess):
         """The vectors of texts by a function; raises ModelError."""
         if weights.name not in self._functions:
             return super().run(weights, precision, sentences, kind, prompt)
+        if kind not in ("text", "query"):
+            raise NoCls(f"{quote(weights.name)} {weights.no_cls}.", "Choose pipeline as pooling.")
         vectors = self._vectors(weights.name, [prompt + text for text in sentences], kind)
-        n_tokens = [self._count(text) for text in sentences]
+        try:
+            n_tokens = np.array([int(self._count(text)) for text in sentences], np.int32)
+        except Exception as error:  # the function is the user's
+            reason = f"count_tokens fails: {type(error).__name__} {quote(error)}."
+            raise ModelError(reason, "Return a whole number for a text.") from error
         return Emitted.arrays(vectors, n_tokens, np.zeros(len(sentences)))
 
     def _vectors(self, name: str, texts: list[str], kind: Kind) -> NDArray[np.float32]:
         """The vectors of texts; raises ModelError where they are none."""
         is_query = kind == "query" and self._encode_query is not None
         encode = self._encode_query if is_query else self._functions[name]
-        assert encode
+        assert encode is not None
         label, remedy = quote(name), "Return an array of a row of numbers for each text."
         try:
             values = np.asarray(encode(texts))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from clsviz import limits
 from clsviz.errors import SettingError, Undefined, quote
+from clsviz.numbers import counted
 from clsviz.progress import Progress, silent
 from clsviz.settings import Experiment
 from clsviz.sources import copies, corpora, searches, sentences
@@ -242,7 +243,7 @@ def _own(
     if len(chunks) > most:
         raise SettingError(f"There are {len(chunks):,} chunks.", f"Give at most {most:,.0f}.")
     if len(chunks) < FEWEST_CHUNKS:
-        reason = f"Only {len(chunks)} chunks are in your file, and {FEWEST_CHUNKS} are needed."
+        reason = f"You give only {counted(len(chunks), 'chunk')}, and {FEWEST_CHUNKS} are needed."
         raise Undefined(reason, "Cut longer texts, or into shorter chunks.")
     letters, joined = list(map(_letters, words)), "\n".join(chunks)
     size = int(np.clip(np.median(list(map(len, letters))) / 4, *PIECES))
@@ -260,7 +261,7 @@ def _own(
         progress(len(relevant), len(queries), "sentences")
     n_without = int((n_common < 2).sum())
     counts = {
-        f"Sentences of which your chunks hold nothing, left out: {n_without:,}.": n_without,
+        f"Sentences of which your chunks hold hardly a piece, left out: {n_without:,}.": n_without,
         f"Your chunks that hold nothing of the texts: {n_foreign:,}.": n_foreign,
     }
     caveats = (*corpus.reading.caveats, *(caveat for caveat, n in counts.items() if n))
@@ -286,7 +287,9 @@ def _n_common(texts: Sequence[str], other: str, size: int) -> list[int]:
         for text in texts
     ]
     windows = (other[at : at + size] for at in range(len(other) - size + 1))
-    common = set(chain.from_iterable(pieces)).intersection(windows)
+    different = set(chain.from_iterable(pieces))
+    common = different.intersection(windows)
+    common |= {piece for piece in different if 0 < len(piece) < size and piece in other}
     return [sum(piece in common for piece in some) for some in pieces]
 
 

@@ -34,7 +34,8 @@ GRADES: Final = (
 )
 """Names, in judgements, of the ids of texts, of those of queries, and of grades."""
 
-TREC: Final = re.compile(r"(\S+)\s+\S+\s+(\S+)\s+(-?\d+)\s*")  # query, iteration, text, grade
+# query, iteration, text, grade
+TREC: Final = re.compile(r"(\S+)\s+\S+\s+(\S+)\s+(-?\d+(?:\.\d+)?)\s*")
 TEXTS: Final = ("text", "positive", "passage", "document")
 QRELS: Final = ("query_id", "corpus_id", "score")
 

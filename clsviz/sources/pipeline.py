@@ -16,10 +16,13 @@ MODULES: Final = "modules.json"
 PROMPTS: Final = "config_sentence_transformers.json"
 LIMITS: Final = "sentence_*_config.json"
 CONFIG: Final = "config.json"
+TOKENIZER: Final = "tokenizer_config.json"
 WEIGHTS: Final = "model.safetensors"
 
 DAMAGE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """Raised where a file of settings is not what it should be."""
+
+NO_LIMIT: Final = 1_000_000  # transformers writes 1e30 where there is none
 
 MODELS: Final = ("Transformer", "StaticEmbedding")
 WEIGHTED: Final = ("StaticEmbedding", "Dense", "LayerNorm")
@@ -176,6 +179,15 @@ def read(folder: Path) -> Pipeline:
     except (*DAMAGE, OverflowError) as error:
         reason = f"The pipeline in {quote(root)} cannot be read ({quote(error)})."
         raise ModelError(reason, "Fetch its files again.") from error
+
+
+def limit_of_tokenizer(folder: Path) -> int:
+    """Tokens of a text, at most, by the settings of the tokenizer in a folder; 0 for no limit."""
+    try:
+        limit = int(_settings(folder / TOKENIZER)["model_max_length"])
+    except (*DAMAGE, OverflowError):
+        return 0
+    return limit if limit < NO_LIMIT else 0
 
 
 def _kind(module: Mapping[str, Any]) -> str:

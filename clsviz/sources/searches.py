@@ -236,6 +236,9 @@ def of_keys(
             for place in (copy for one in places.get(key, ()) for copy in equal[texts[one]]):
                 relevant[place] = max(grade, relevant.get(place, grade))
     if judged and not any(relevant for _, relevant in merged.values()):
+        if not any(judged.cells):
+            reason = f"{quote(judged.name)} calls no text right: no grade is above 0."
+            raise CorpusError(reason, "Give texts that are right a grade above 0.")
         reason = f"None of the texts that {quote(judged.name)} calls right is in "
         reason += f"{quote(corpus.label)}."
         raise CorpusError(reason, "Compare ids, or texts, of the two files.")

@@ -16,12 +16,13 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import modules
 from tokenizers import Tokenizer
 
+from clsviz.analyses.search import limit_of
 from clsviz.encoder.encoder import load, load_for
 from clsviz.errors import ModelError, NoCls
 from clsviz.evaluator import METRICS
 from clsviz.sources import models, pipeline
 
-from .conftest import weights, write_model, write_tokenizer
+from .conftest import WORDS, weights, write_model, write_tokenizer
 
 GPT = {"n_layer": 2, "n_embd": 16, "n_head": 2, "n_positions": 64}
 QWEN = {"num_key_value_heads": 1}
@@ -161,6 +162,7 @@ def test_limits_without_a_pipeline_are_not_read(bert: Path) -> None:
 @pytest.mark.parametrize("key", ["tokenizer_args", "processor_kwargs"])
 def test_limits_of_the_tokenizer_come_first(key: str, tmp_path: Path) -> None:
     save(tmp_path / "model", pooled())
+    assert limit_of(weights(tmp_path / "model")) == 18
     change(tmp_path / "model/sentence_bert_config.json", **{key: {"model_max_length": 9}})
     assert load(weights(tmp_path / "model")).tokenizer.max_length == 9
 
@@ -195,6 +197,23 @@ def test_the_built_in_model_emits_what_sentence_transformers_does() -> None:
     arrays = load_for("text", own).run(texts, "text")
     np.testing.assert_allclose(arrays["vectors"][:, 0], theirs.encode(texts), atol=1e-6)
     assert arrays["truncated"].tolist() == [True, True, False]
+
+
+def test_recall_by_layer_is_by_the_prompt_that_is_set(tmp_path: Path) -> None:
+    from clsviz import probe, search_test
+
+    save(tmp_path / "model", *KINDS["Dense"][:1], **KINDS["Dense"][1])
+    draw = np.random.RandomState(0)
+    texts = [" ".join(draw.choice(WORDS, n % 9 + 4)) for n in range(150)]
+    frame = pd.DataFrame(
+        {"title": [f"{text[:12]} {n}" for n, text in enumerate(texts)], "text": texts}
+    )
+    frame.to_csv(tmp_path / "texts.csv", index=False)
+    own: dict[str, Any] = {"pooling": "pipeline", "text_prompt": "in ", "store": tmp_path}
+    view: dict[str, Any] = {"recall": True, "search_corpus": str(tmp_path / "texts.csv")}
+    result = probe(str(tmp_path / "model"), texts, **view, **own)
+    search = search_test(str(tmp_path / "model"), view["search_corpus"], column="text", **own)
+    assert result.table["recall_at_10"].iloc[-1] == search.fact("recall_at_10")
 
 
 def test_the_evaluator_says_what_a_search_test_says(tmp_path: Path) -> None:
