@@ -124,9 +124,9 @@ def _append(result: Result, command: str, path: Path, most: float | None) -> Res
     changed: dict[str, list[float]] = {}
     if rows is not None and most is not None:
         same = rows[(rows["command"] == command) & (rows["corpus"] == name)]
-        last = dict(same.iloc[-1]) if len(same) else {}
-        for fact in facts:
-            before = _number(last.get(fact.key))
+        last = same.iloc[-1:].apply(pd.to_numeric, errors="coerce")
+        for fact in facts if len(last) else ():
+            before = float(last[fact.key].iloc[0]) if fact.key in last else math.nan
             unit = 1 if fact.form == "percent" else abs(before)
             if fact.value is not None and abs(fact.value - before) > most * unit:
                 changed[fact.key] = [before, fact.value]
@@ -138,14 +138,6 @@ def _append(result: Result, command: str, path: Path, most: float | None) -> Res
         details={**result.details, "changed": changed},
         caveats=(*moves, *result.caveats),
     )
-
-
-def _number(cell: str | None) -> float:
-    """A number of a table; NaN where it has none."""
-    try:
-        return float(cell or "nan")
-    except ValueError:
-        return math.nan
 
 
 def _keywords(name: str, options: dict[str, Any]) -> dict[str, Any]:

@@ -110,6 +110,7 @@ class Functions(InProcess):
         widths = [self._vectors(name, ["A short text."], kind).shape[1] for kind in kinds]
         recipe = repr((name, widths, self._count is count_words)).encode()
         steps = ("encode_query",) * bool(self._encode_query) + ("encode",)
+        steps += ("words",) * (self._count is count_words)
         return Weights(
             name,
             name,

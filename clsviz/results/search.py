@@ -441,7 +441,7 @@ def pipeline_caveats(model: Weights | None, experiment: Experiment) -> dict[str,
     none = f"{label} has no pipeline of its own: this is about its mean-pooled vector."
     return {
         f"{label} is a function: without count_tokens its “tokens” are words.": (
-            "encode" in own.steps
+            "words" in own.steps
         ),
         none: experiment.pooling == "pipeline" and not own.steps,
         **dict.fromkeys(own.caveats(view.pooling, is_of_norms=False), True),

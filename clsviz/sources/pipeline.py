@@ -155,7 +155,11 @@ def read(folder: Path) -> Pipeline:
     try:
         modules = json.loads((root / MODULES).read_bytes())
         kinds = tuple(map(_kind, modules))
-        folders = [root / str(step["path"]) for step in modules]
+        paths = [str(step["path"]) for step in modules]
+        if outside := [path for path in paths if not re.fullmatch(r"(\w[\w.-]*)?", path)]:
+            reason = f"The model’s own pipeline has a step in {quote(outside[0])}."
+            raise ModelError(reason, "Name a folder next to modules.json.")
+        folders = [root / path for path in paths]
         _check(kinds, folders)
         limits = next(map(_settings, sorted(folder.glob(LIMITS))), {})
         settings = _settings(root / PROMPTS) if (root / PROMPTS).is_file() else {}
@@ -196,7 +200,7 @@ def _kind(module: Mapping[str, Any]) -> str:
 
 
 def _check(kinds: Sequence[str], folders: Sequence[Path]) -> None:
-    """Raise ModelError where a step may not be run, or has its weights in an unsafe format."""
+    """Raise ModelError where a step may not be run or read, or has weights in an unsafe format."""
     if others := [kind for kind in kinds if kind not in STEPS]:
         reason = f"The model’s own pipeline has {quote(others[0])}, which is not run here: "
         raise ModelError(f"{reason}only {', '.join(STEPS)} are.", "Choose another model.")

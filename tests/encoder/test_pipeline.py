@@ -233,3 +233,13 @@ def test_the_evaluator_says_what_a_search_test_says(tmp_path: Path) -> None:
     assert metrics[evaluator.primary_metric] == result.fact("recall_at_10")
     row = pd.read_csv(tmp_path / "length_evaluation_texts.csv").iloc[0]
     assert row["texts_recall_at_10"] == pytest.approx(result.fact("recall_at_10"))
+
+
+@pytest.mark.parametrize("path", ["../outside", "/tmp", "a/b", ".."])
+def test_a_step_outside_of_the_folder_is_refused(path: str, tmp_path: Path) -> None:
+    save(tmp_path / "model", *KINDS["Dense"][:1], **KINDS["Dense"][1])
+    steps = json.loads((tmp_path / "model/modules.json").read_text())
+    steps[2]["path"] = path
+    (tmp_path / "model/modules.json").write_text(json.dumps(steps))
+    with pytest.raises(ModelError, match="has a step in"):
+        models.find(str(tmp_path / "model"))
