@@ -169,6 +169,9 @@ function mount(parent) {
   }
   plot.rows = []
   plot.setAttribute("role", "figure")
+  // Streamlit's menu with sections is a list that holds boxes: not a list, to a screen reader
+  const menu = '[data-testid="stSidebarNavItems"]'
+  for (const node of document.querySelectorAll(`${menu}, ${menu} li`)) node.setAttribute("role", "presentation")
   plot.addEventListener("pointerdown", () => (plot.isHeld = true), { signal, capture: true })
   for (const event of ["pointerup", "pointercancel"]) window.addEventListener(event, release, { signal })
   plot.leave = () => {
