@@ -129,8 +129,8 @@ async function redraw(plot) {
 
 // The label of a row in a trace comes back after a redraw.
 function hover(Plotly, plot, { row, trace }) {
-  const points = plot.data.flatMap(({ name, x, y, customdata }, curveNumber) => {
-    const place = name === trace ? (customdata?.indexOf(row) ?? -1) : -1
+  const points = plot.data.flatMap(({ name, x, y, yaxis = "y", customdata }, curveNumber) => {
+    const place = name === trace && yaxis === "y" ? (customdata?.indexOf(row) ?? -1) : -1
     return place < 0 ? [] : [{ curveNumber, xval: x[place], yval: y[place] }]
   })
   if (points.length) Plotly.Fx.hover(plot, points, "xy")
