@@ -129,8 +129,8 @@ async function redraw(plot) {
 
 // The label of a row in a trace comes back after a redraw.
 function hover(Plotly, plot, { row, trace }) {
-  const points = plot.data.flatMap(({ name, x, y, customdata }, curveNumber) => {
-    const place = name === trace ? (customdata?.indexOf(row) ?? -1) : -1
+  const points = plot.data.flatMap(({ name, x, y, yaxis = "y", customdata }, curveNumber) => {
+    const place = name === trace && yaxis === "y" ? (customdata?.indexOf(row) ?? -1) : -1
     return place < 0 ? [] : [{ curveNumber, xval: x[place], yval: y[place] }]
   })
   if (points.length) Plotly.Fx.hover(plot, points, "xy")
@@ -169,6 +169,9 @@ function mount(parent) {
   }
   plot.rows = []
   plot.setAttribute("role", "figure")
+  // Streamlit's menu with sections is a list that holds boxes: not a list, to a screen reader
+  const menu = '[data-testid="stSidebarNavItems"]'
+  for (const node of document.querySelectorAll(`${menu}, ${menu} li`)) node.setAttribute("role", "presentation")
   plot.addEventListener("pointerdown", () => (plot.isHeld = true), { signal, capture: true })
   for (const event of ["pointerup", "pointercancel"]) window.addEventListener(event, release, { signal })
   plot.leave = () => {

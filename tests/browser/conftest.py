@@ -27,7 +27,7 @@ PATIENCE = 240_000
 expect.set_options(timeout=PATIENCE)
 
 SIZES: dict[str, dict[str, Any]] = {
-    "wide": {"viewport": {"width": 1280, "height": 900}},
+    "wide": {"viewport": {"width": 1280, "height": 1100}},
     "phone": {
         "viewport": {"width": 390, "height": 844},
         "has_touch": True,

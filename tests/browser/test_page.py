@@ -18,7 +18,7 @@ LINK = "?sample_size=500"
 
 VERDICTS = {
     "norm_vs_length": "accounts for|nearly constant",
-    "where_length_lives": "then it fades",
+    "where_length_lives": "misses length by",
     "search": "by dot product|by cosine",
     "chunks": "findable",
     "compare": "more often than",
