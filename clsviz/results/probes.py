@@ -310,7 +310,8 @@ def _caveats(numbers: ProbeNumbers, experiment: Experiment) -> tuple[str, ...]:
         for vector, problem in zip(vectors, scores.problems, strict=True)
         if problem and has_probe.any()
     ]
-    if where := ", ".join(vectors[has_probe & ~has_line]):
+    is_emitted = np.array([name == "pipeline" for name in scores.names])  # its norms may be all 1
+    if where := ", ".join(vectors[has_probe & ~has_line & ~is_emitted]):
         caveats.append(f"Norms are constant, or not resolved by the precision, {where}.")
     if where := ", ".join(map(_after, scores.nearly_constant)):
         caveats.append(f"Norms differ by less than 0.1% of their mean, on paper only, {where}.")
