@@ -101,7 +101,7 @@ class Pipeline:
 
 NONE: Final = Pipeline()
 
-PROMPTED: Final = "The model’s own pipeline puts a prompt before texts; here they have none."
+PROMPTED: Final = "The model’s own pipeline puts a prompt before texts; other vectors have none."
 
 
 def first_step(root: Path) -> str:
