@@ -101,12 +101,10 @@ def show_table(
     columns: the names of those that are of use, and their titles where these are others.
     configuration: of columns, as Streamlit has it.
     """
-    titles = dict(columns) if isinstance(columns, Mapping) else {}
+    names = dict(columns) if isinstance(columns, Mapping) else {}
     with st.expander(title, key="table", on_change="rerun") as box:
         if box.open:
-            rows = (
-                table.head(MOST_ROWS)[[*columns]].dropna(axis=1, how="all").rename(columns=titles)
-            )
+            rows = table.head(MOST_ROWS)[[*columns]].dropna(axis=1, how="all").rename(columns=names)
             st.dataframe(rows, hide_index=True, alt=alt, column_config=configuration)
             if len(table) > MOST_ROWS:
                 st.caption(f"The first {MOST_ROWS:,} of {len(table):,}; the downloads have all.")
