@@ -4,6 +4,7 @@ Every way measures the same docstrings, in turns, in one run; the ratio to sente
 the median over rounds. The ways:
 
     exact, fast              ours: norms of [CLS] after every layer, in both precisions
+    pipeline                 ours: vectors that the model's own pipeline emits
     transformers             the encoder through the model's own code, as where it has no layout
     sentence-transformers    its encode with its defaults
 
@@ -46,9 +47,9 @@ def main() -> None:
     texts = pq.read_table(path, columns=["sentence"])["sentence"].to_pylist()
     sentences = [text for text in texts if len(text) <= LONGEST][: options.sentences]
     weights = models.find("minilm")
-    retrievers = {**our_ways(weights), BASE: sentence_transformers(weights)}
-    names = [n for n in retrievers if n == BASE or n.startswith(tuple(options.retrievers or [""]))]
-    rates = in_turns({name: retrievers[name] for name in names}, sentences, options.rounds)
+    ways = {**our_ways(weights), BASE: sentence_transformers(weights)}
+    names = [n for n in ways if n == BASE or n.startswith(tuple(options.ways or [""]))]
+    rates = in_turns({name: ways[name] for name in names}, sentences, options.rounds)
     load = os.getloadavg()[0]
     print(f"{len(sentences):,} sentences, {options.rounds} rounds, load {load:.1f}")
     for name, rate in rates.items():
@@ -59,13 +60,11 @@ def main() -> None:
         )
 
 
-def in_turns(
-    retrievers: dict[str, Way], sentences: Sequence[str], rounds: int
-) -> dict[str, list[float]]:
+def in_turns(ways: dict[str, Way], sentences: Sequence[str], rounds: int) -> dict[str, list[float]]:
     """Sentences per second of every way in every round, after one round that does not count."""
-    rates: dict[str, list[float]] = {name: [] for name in retrievers}
+    rates: dict[str, list[float]] = {name: [] for name in ways}
     for n in range(rounds + 1):
-        for name, way in retrievers.items():
+        for name, way in ways.items():
             began = time.perf_counter()
             way(sentences)
             if n:
@@ -79,12 +78,13 @@ def our_ways(weights: models.Weights) -> dict[str, Way]:
 
     exact, own = Encoder(weights, device="cpu"), Encoder(weights, device="cpu")
     own.forward = ModelPass(AutoModel.from_pretrained(weights.folder).eval(), own.tokenizer.frame)
-    retrievers: dict[str, Way] = {"exact": lambda sentences: exact.run(sentences, "norms")}
+    ways: dict[str, Way] = {"exact": lambda sentences: exact.run(sentences, "norms")}
     if has_bfloat16(torch.device("cpu")):
         fast = Encoder(weights, "fast", "cpu")
-        retrievers["fast"] = lambda sentences: fast.run(sentences, "norms")
-    retrievers["transformers"] = lambda sentences: own.run(sentences, "norms")
-    return retrievers
+        ways["fast"] = lambda sentences: fast.run(sentences, "norms")
+    ways["pipeline"] = lambda sentences: exact.run(sentences, "text")
+    ways["transformers"] = lambda sentences: own.run(sentences, "norms")
+    return ways
 
 
 def sentence_transformers(weights: models.Weights) -> Way:
