@@ -240,6 +240,7 @@ def test_the_policy_of_a_public_server_allows_what_a_page_does(visit, public, na
     messages: list[str] = []
     page.on("console", lambda message: messages.append(message.text))
     page.reload(wait_until="commit")
+    page.locator("#first-words h2").wait_for()
     first = page.locator("#first-words h2").bounding_box()
     expect(page.get_by_role("figure").first.locator("svg").first).to_be_visible()
     assert [text for text in messages if "Content Security Policy" in text] == []
