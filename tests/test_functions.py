@@ -15,7 +15,7 @@ import pytest
 import clsviz
 from clsviz import cli
 from clsviz.errors import ModelError, NoCls, SettingError
-from clsviz.jobs.worker import count_words
+from clsviz.sources.sentences import n_words
 
 
 def embed(texts: list[str]) -> np.ndarray:
@@ -108,7 +108,7 @@ def test_settings_of_functions_need_one(sentences: list[str], monkeypatch) -> No
 
 
 def test_words_are_counted_in_every_script() -> None:
-    assert [count_words(text) for text in ("a big cat", "猫が好き", "a 猫 b", "")] == [3, 4, 3, 0]
+    assert [n_words(text) for text in ("a big cat", "猫が好き", "a 猫 b", "")] == [3, 4, 3, 0]
 
 
 def test_the_command_takes_a_function_of_a_module_here(

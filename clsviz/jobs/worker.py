@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +19,7 @@ from clsviz.settings import Precision
 from clsviz.sources import models
 from clsviz.sources.models import Weights
 from clsviz.sources.pipeline import Pipeline
+from clsviz.sources.sentences import n_words
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -43,12 +43,6 @@ ENVIRONMENT = {
 
 Encode: TypeAlias = Callable[[list[str]], Any]
 """A function from texts to an array (n, width)."""
-
-UNSPACED: Final = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
-    r"|[^\s\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+"
-)
-"""A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese, or a word of other scripts."""
 
 
 class InProcess:
@@ -99,7 +93,7 @@ class Functions(InProcess):
         count_tokens: Callable[[str], int] | None = None,
     ) -> None:
         self._functions, self._encode_query = functions, encode_query
-        self._count = count_tokens or count_words
+        self._count = count_tokens or n_words
         self._widths: dict[str, int] = {}
 
     def find(self, name: str, seed: int = 0, progress: Progress = silent) -> Weights:
@@ -108,9 +102,9 @@ class Functions(InProcess):
             return super().find(name, seed, progress)
         kinds: list[Kind] = ["text", "query"] if self._encode_query else ["text"]
         widths = [self._vectors(name, ["A short text."], kind).shape[1] for kind in kinds]
-        recipe = repr((name, widths, self._count is count_words)).encode()
+        recipe = repr((name, widths, self._count is n_words)).encode()
         steps = ("encode_query",) * bool(self._encode_query) + ("encode",)
-        steps += ("words",) * (self._count is count_words)
+        steps += ("words",) * (self._count is n_words)
         return Weights(
             name,
             name,
@@ -169,11 +163,6 @@ class Functions(InProcess):
             reason = f"{label} returns vectors of {width:,} and of {vectors.shape[1]:,} numbers."
             raise ModelError(reason, "Return as many numbers for every text.")
         return vectors
-
-
-def count_words(text: str) -> int:
-    """Words of a text; in scripts without spaces, characters."""
-    return len(UNSPACED.findall(text))
 
 
 Runner: TypeAlias = InProcess
