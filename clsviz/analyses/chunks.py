@@ -199,8 +199,8 @@ class ChunkNumbers:
         recall = Recall.of(own.ranks[way], own.positions, 1, own.n_chunks, n_equal, seed)
         (own_shares,), is_in = shares_of([own], similarity, n_equal), own.ranks[way] <= own.n_chunks
         contained = float(own_shares[is_in].mean()) if is_in.any() else np.nan
-        there, near = between(shares, tokens, own.tokens)
-        cut, gain = float((~is_in).mean()), Gain.of(there, own_shares, seed)
+        by_sentences, near = between(shares, tokens, own.tokens)
+        cut, gain = float((~is_in).mean()), Gain.of(by_sentences, own_shares, seed)
         return replace(numbers, own_chunks=OwnNumbers(own, recall, contained, cut, gain, near))
 
     @property
@@ -395,8 +395,8 @@ def _judged(
             recalls.append(qrels.recalls(ranked))
     limit = limit_of(inputs.weights)
     unread = unread_share(one.n_tokens, one.truncated, limit)  # the last ones are whole texts
-    whole = Judged(np.array(recalls), float(one.truncated.mean()), unread, seconds)
-    return workspace.results.put(key, whole)
+    new = Judged(np.array(recalls), float(one.truncated.mean()), unread, seconds)
+    return workspace.results.put(key, new)
 
 
 def _index(

@@ -157,9 +157,9 @@ def probes(
     if recall is not None:
         publish(numbers)
         model = prepared.weights, numbers.scores.names
-        found = by_layer(*model, experiment, recall, workspace, progress)
-        seconds = numbers.seconds + (found.seconds if found else 0.0)
-        numbers = replace(numbers, recall=found, seconds=seconds)
+        search = by_layer(*model, experiment, recall, workspace, progress)
+        seconds = numbers.seconds + (search.seconds if search else 0.0)
+        numbers = replace(numbers, recall=search, seconds=seconds)
     if random_weights is False:
         return numbers
     publish(numbers)

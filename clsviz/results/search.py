@@ -59,7 +59,7 @@ def result(numbers: SearchNumbers, experiment: Experiment, search: SearchSetting
         question="Are texts of some lengths found more often than they are right?",
         verdict=verdict,
         advice=advice_of(numbers, verdict),
-        facts=_facts(numbers),
+        facts=_facts(numbers, experiment.seed),
         details={**_details(numbers), **excess},
         picture=_picture(numbers) | {"unit": unit},
         caveats=(*_caveats(numbers, excess, experiment, search, unit), *origin(key)),
@@ -145,7 +145,7 @@ def advice_of(numbers: SearchNumbers, verdict: str) -> str:
     return f"{fix}: then the {fifth} fifth takes {amount} its share, and recall {change}."
 
 
-def _facts(numbers: SearchNumbers) -> tuple[Fact, ...]:
+def _facts(numbers: SearchNumbers, seed: int) -> tuple[Fact, ...]:
     own, qrels = numbers.own, numbers.qrels
     rows = list(zip(QUINTILES, own.exposure, own.intervals, strict=True))
     plain = numbers.fixes.get("unprompted")
@@ -161,7 +161,7 @@ def _facts(numbers: SearchNumbers) -> tuple[Fact, ...]:
             Fact(f"exposure_{name}", f"{name} fifth", exposure, interval, "times")
             for name, exposure, interval in (rows[0], rows[-1])
         ),
-        *_places_lost(numbers),
+        *_places_lost(numbers, seed),
         *unread_facts("texts", *numbers.truncated),
         Fact("n_searches", "searches", qrels.n_searches, None, "count"),
         Fact("n_texts", "texts", qrels.n_texts, None, "count"),
@@ -169,11 +169,11 @@ def _facts(numbers: SearchNumbers) -> tuple[Fact, ...]:
     )
 
 
-def _places_lost(numbers: SearchNumbers) -> list[Fact]:
+def _places_lost(numbers: SearchNumbers, seed: int) -> list[Fact]:
     """Places that a right text loses, on average, by each change of its length."""
     if numbers.lengthened is None:
         return []
-    changes = numbers.lengthened.changes(numbers.similarity, 0)
+    changes = numbers.lengthened.changes(numbers.similarity, seed)
     return [
         Fact(f"places_lost_{key.split()[0]}", f"places lost, {key}", *change, is_quiet=n != 1)
         for n, (key, change) in enumerate(zip(LENGTHENED, changes, strict=True))
