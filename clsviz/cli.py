@@ -127,9 +127,11 @@ def _append(result: Result, command: str, path: Path, most: float | None) -> Res
         last = same.iloc[-1:].apply(pd.to_numeric, errors="coerce")
         for fact in facts if len(last) else ():
             before = float(last[fact.key].iloc[0]) if fact.key in last else math.nan
+            value = math.nan if fact.value is None else fact.value
             unit = 1 if fact.form == "percent" else abs(before)
-            if fact.value is not None and abs(fact.value - before) > most * unit:
-                changed[fact.key] = [before, fact.value]
+            is_new = fact.key in last and math.isnan(before) != math.isnan(value)
+            if is_new or abs(value - before) > most * unit:  # undefined before, or now, counts
+                changed[fact.key] = [before, value]
     with replacing(path) as file:
         pd.concat([rows, pd.DataFrame([row])]).to_csv(file, index=False, lineterminator="\n")
     moves = [f"{key} was {number(a)}, and is {number(b)}." for key, (a, b) in changed.items()]
