@@ -149,7 +149,9 @@ def _facts(fit: NormFit, unit: str) -> tuple[Fact, ...]:
     used, line, curve, spread = fit.used, fit.line, fit.curve, fit.spread
     n_used = Fact("n_used", "sentences", len(used), form="count")
     if line is None:
-        return (n_used,)
+        r = float(used["length"].corr(used["norm"]))
+        is_known = not fit.measured.is_complete and bool(np.isfinite(r))
+        return (*[Fact("r_squared", "R² so far", r**2, form="percent")] * is_known, n_used)
     facts = [Fact("r_squared", "R²", line.r2, line.r2_interval, "percent")]
     if curve is not None:
         facts.append(Fact("curve_r_squared", "curve", curve.r2, form="percent"))

@@ -98,7 +98,7 @@ def is_file(name: str) -> bool:
     not learn what is there.
     """
     suffixes = tuple(f"{suffix}{packed}" for suffix in tables.SUFFIXES for packed in ("", ".gz"))
-    is_path = name.startswith(("/", "./", "../", "~", "\\", uploads.PREFIX))
+    is_path = name.startswith(("/", "./", "../", "~", "\\")) or uploads.is_upload(name)
     is_file = is_path or name.lower().endswith(suffixes)
     return name not in SHIPPED and (is_file or (not limits.is_public() and os.path.exists(name)))
 
@@ -147,7 +147,7 @@ def check(name: str, root: Path) -> None:
 
 def path_of(name: str, root: Path) -> Path:
     """The place of a corpus that is a file, also of one uploaded to the store at `root`."""
-    if name.startswith(uploads.PREFIX):
+    if uploads.is_upload(name):
         return uploads.find(root, name)
     return Path(os.path.expanduser(name))  # Path.expanduser raises for users that do not exist
 
@@ -182,7 +182,7 @@ def _open_file(
     column, encoding, how = experiment.column, experiment.encoding, experiment.segmentation
     recipe = experiment.language, RECIPE, sentences.RECIPE
     key = copies.digest(*place, column, encoding, how, *names, *recipe)
-    is_upload = experiment.corpus.startswith(uploads.PREFIX)
+    is_upload = uploads.is_upload(experiment.corpus)
     folder = path.parent if is_upload else root / "corpora"  # deleted with the upload
     copy = folder / f".{key[:32]}.arrow"
     if copies.read(copy, Reading) is None:

@@ -17,6 +17,9 @@ from clsviz.sources import copies, tables
 
 PREFIX: Final = "upload-"
 
+NAME: Final = re.compile(rf"(?:[\w. -]+ \()?({PREFIX}[\w-]{{10,40}})\)?")
+"""The name of a corpus that was brought: the visitor's name of the file, and that of its folder."""
+
 
 def store(root: Path, file_name: str, content: bytes) -> str:
     """Store a file that was brought; returns the name of its corpus.
@@ -32,10 +35,15 @@ def store(root: Path, file_name: str, content: bytes) -> str:
         raise CorpusError(reason, "Upload a part of it.")
     delete_old(root)
     check_space(root, len(content))
-    name = f"{PREFIX}{secrets.token_urlsafe(16)}"
-    with replacing(root / "uploads" / name / safe) as file:
+    folder = f"{PREFIX}{secrets.token_urlsafe(16)}"
+    with replacing(root / "uploads" / folder / safe) as file:
         file.write(content)
-    return name
+    return f"{safe} ({folder})"
+
+
+def is_upload(name: str) -> bool:
+    """True if a corpus of this name was brought."""
+    return name.startswith(PREFIX) or NAME.fullmatch(name) is not None
 
 
 def check_space(root: Path, n_bytes: int = 0) -> None:
@@ -54,8 +62,8 @@ def check_space(root: Path, n_bytes: int = 0) -> None:
 
 def find(root: Path, name: str) -> Path:
     """The file of an upload; raises CorpusError where it is gone, or never was."""
-    is_name = re.fullmatch(rf"{PREFIX}[\w-]{{10,40}}", name)
-    paths = sorted((root / "uploads" / name).glob("[!.]*")) if is_name else []
+    match = NAME.fullmatch(name)
+    paths = sorted((root / "uploads" / match[1]).glob("[!.]*")) if match else []
     for path in paths:
         if path.is_file() and path.suffix != ".tmp":
             path.parent.touch()

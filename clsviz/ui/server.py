@@ -99,7 +99,7 @@ def check_names(model: str, corpus: str) -> None:
     base = model.removeprefix(UNTRAINED).strip()
     for kind, name, rest in (("model", base, ""), ("corpus", corpus, " or upload a file")):
         listed = limits.names("models" if kind == "model" else "corpora")
-        is_upload = kind == "corpus" and name.startswith(uploads.PREFIX)
+        is_upload = kind == "corpus" and uploads.is_upload(name)
         if name not in listed and not is_upload:
             reason = f"{kind} is {quote(name)}, which this server does not measure."
             raise SettingError(reason, f"Choose {' or '.join(listed)}{rest}. {HOME}")

@@ -130,9 +130,9 @@ def to_query() -> dict[str, Any]:
 
 
 def name_files(text: str) -> str:
-    """A text where the visitor's files have their own names, quoted for a shell."""
+    """A text where the visitor's files have their own names; a shell's quotes stay around them."""
     for upload, name in _own_files().items():
-        text = text.replace(upload, shlex.quote(name))
+        text = text.replace(upload, name)
     return text
 
 
@@ -264,8 +264,6 @@ def _own_file(setting: str) -> None:
 
     The other setting of a corpus follows, unless it has a value of its own.
     """
-    if name := _own_files().get(st.session_state.get(setting, "")):
-        st.caption(layout.escape(f"Your file: {name}"))
     icon, key = ":material/upload_file:", f"own_{setting}"
     look: dict[str, Any] = {"icon": icon, "width": "stretch", "key": key, "on_change": "rerun"}
     label = "Use your own chunks" if setting == OWN_CHUNKS else "Use your own file"
@@ -284,7 +282,7 @@ def _own_files() -> dict[str, str]:
     files = {}
     names = (*PARTS, OWN_CHUNKS)
     for upload in (str(st.session_state.get(setting) or "") for setting in names):
-        if upload.startswith(uploads.PREFIX):
+        if uploads.is_upload(upload):
             with suppress(ClsvizError):
                 files[upload] = uploads.find(server().root, upload).name
     return files
@@ -316,7 +314,7 @@ def _check_access(model: str, corpus: str) -> None:
     """Raise SettingError where a link names what is not for a visitor who is elsewhere."""
     if limits.is_public():
         return check_names(model, corpus)
-    is_file = corpora.is_file(corpus) and not corpus.startswith(uploads.PREFIX)
+    is_file = corpora.is_file(corpus) and not uploads.is_upload(corpus)
     if is_at_this_machine() or not (is_file or is_folder(model)):
         return None
     name, kind = (corpus, "file") if is_file else (model, "folder")

@@ -117,7 +117,7 @@ def test_the_facts_are_those_of_the_sentences_under_the_cutoff(measured, experim
 def test_there_is_no_verdict_before_all_sentences_are_in(measured, experiment, store) -> None:
     result = result_of(points(replace(measured, is_complete=False), experiment), experiment)
     assert result.verdict == "The answer comes when all sentences are in."
-    assert result.fact("r_squared") is None
+    assert result.fact("r_squared") == pytest.approx(fit(measured, experiment, store).line.r2)
 
 
 @pytest.mark.parametrize(("size", "more"), [(280, "sample"), (300, "corpus"), ("all", "corpus")])
