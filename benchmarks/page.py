@@ -28,6 +28,21 @@ N_POINTS = """() => Math.max(...[...document.querySelectorAll(".js-plotly-plot")
     .flatMap((plot) => plot.data ?? []).filter(({ mode }) => mode === "markers")
     .map(({ x }) => x.length))"""
 
+STEPS = {
+    "first words": "#first-words",
+    "Streamlit": "[data-testid=stApp]",
+    "settings": "[data-testid=stSidebar] input",
+    "verdict": "[data-testid=stMain] h3",
+    "place of the chart": "[role=figure]",
+    "drawn": CHART,
+}
+"""What comes one after the other in a visit, by a selector."""
+
+NOTE_STEPS = f"""window.steps = {{}}; new MutationObserver(() => {{
+    for (const [name, selector] of Object.entries({STEPS}))
+        if (!(name in steps) && document.querySelector(selector)) steps[name] = performance.now()
+}}).observe(document, {{ childList: true, subtree: true }})"""
+
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 
 
@@ -46,11 +61,13 @@ def main() -> None:
 def measure(browser: Browser) -> dict[str, float]:
     """One round: a server and four visits."""
     seconds: list[float] = []
+    steps: list[dict[str, float]] = []
     began = time.perf_counter()
     with serve(ROOT) as (address, server, _):
         for _ in range(1 + N_WARM):
             with visit(browser, address) as page:
                 seconds.append(time.perf_counter() - began)
+                steps.append(page.evaluate("steps"))
                 wait_until_idle(server)
                 if len(seconds) > N_WARM:
                     moved = [move_cutoff(page, server, cutoff) for cutoff in CUTOFFS]
@@ -59,6 +76,7 @@ def measure(browser: Browser) -> dict[str, float]:
     return {
         "cold chart, s": seconds[0],
         "warm chart, s": median(seconds[1:]),
+        **{f"· {name}, s": median(one[name] for one in steps[1:]) / 1000 for name in STEPS},
         "moved cutoff, s": median(moved),
         "memory after four visits, MB": megabytes,
     }
@@ -69,6 +87,7 @@ def visit(browser: Browser, address: str) -> Iterator[Page]:
     """A page with its live chart, for a browser that has nothing cached."""
     with browser.new_page(viewport={"width": 1280, "height": 900}) as page:
         page.set_default_timeout(120_000)
+        page.add_init_script(NOTE_STEPS)
         page.goto(address, wait_until="commit")
         page.locator(CHART).first.wait_for(state="attached")
         yield page

@@ -44,7 +44,7 @@ def result(parts: Anatomy, weights: Weights, text: str, experiment: Experiment) 
     share = sizes.get("embeddings", 0) / n_weights
     norms = np.linalg.norm(parts.states.astype(np.float64), axis=1).tolist()
     counts = {
-        "n_parameters": ("parameters", len(table)),
+        "n_parameters": ("parameter tensors", len(table)),
         "n_vocabulary": ("tokens in the vocabulary", parts.vocabulary),
         "max_length": ("tokens read at most", parts.max_length),
         "width": ("numbers in a vector", parts.states.shape[1]),

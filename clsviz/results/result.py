@@ -3,6 +3,7 @@
 import base64
 import html
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,7 +72,8 @@ class Fact:
     def ends(self) -> str:
         """The interval in words, or ""."""
         ends = [FORMS[self.form](end) for end in self.interval or () if math.isfinite(end)]
-        return " to ".join(ends) if len(ends) == 2 and self.words != DASH else ""
+        words = " to ".join(ends) if len(ends) == 2 and self.words != DASH else ""
+        return re.sub(r"( [a-z]+)( to .*\1)$", r"\2", words)  # a unit once: 3 to 4 points
 
 
 @dataclass(frozen=True, eq=False)
