@@ -16,7 +16,6 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import modules
 from tokenizers import Tokenizer
 
-from clsviz.analyses.search import limit_of
 from clsviz.encoder.encoder import load, load_for
 from clsviz.errors import ModelError, NoCls
 from clsviz.evaluator import METRICS
@@ -93,12 +92,15 @@ def test_vectors_are_those_of_sentence_transformers(
     save(tmp_path / "model", steps, **settings)
     own = models.find(str(tmp_path / "model"))
     theirs = SentenceTransformer(str(tmp_path / "model"), device="cpu", local_files_only=True)
+    texts = [*texts, *("cat " * n for n in range(10, 21))]
     for kind, encode in (("query", theirs.encode_query), ("text", theirs.encode_document)):
-        arrays = load_for(kind, own).run(texts, kind, own.pipeline.prompt(kind))
+        prompt = own.pipeline.prompt(kind)
+        arrays = load_for(kind, own).run(texts, kind, prompt)
         np.testing.assert_allclose(arrays["vectors"][:, 0], encode(texts), atol=1e-5)
         lengths = [len(theirs.tokenizer.encode(one, add_special_tokens=False)) for one in texts]
         assert arrays["n_tokens"].tolist() == lengths
-        assert arrays["truncated"].any() == (name != "static")
+        limit = 80 if name == "static" else models.limit_of(own, prompt)
+        assert arrays["truncated"].tolist() == [n > limit for n in lengths]
     assert own.pipeline.normalizes == np.allclose(arrays["cls"], 1)
     assert bool(own.no_cls) == (name in ("Qwen2", "GPT2", "T5", "static"))
 
@@ -162,7 +164,6 @@ def test_limits_without_a_pipeline_are_not_read(bert: Path) -> None:
 @pytest.mark.parametrize("key", ["tokenizer_args", "processor_kwargs"])
 def test_limits_of_the_tokenizer_come_first(key: str, tmp_path: Path) -> None:
     save(tmp_path / "model", pooled())
-    assert limit_of(weights(tmp_path / "model")) == 18
     change(tmp_path / "model/sentence_bert_config.json", **{key: {"model_max_length": 9}})
     assert load(weights(tmp_path / "model")).tokenizer.max_length == 9
 
