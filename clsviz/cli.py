@@ -191,7 +191,7 @@ def functions_of(question: str, text: str, name: str) -> dict[str, Any]:
     sys.path.insert(0, os.getcwd())  # where the user's module is
     try:
         functions = [getattr(import_module(module), function) for function in names]
-    except Exception as error:  # the module is the user's
+    except (Exception, SystemExit) as error:  # the module is the user's
         reason = f"encode is {quote(text)}: {type(error).__name__} {quote(error)}."
         raise SettingError(reason, "Name a function of a module in this folder.") from error
     if question == "compare":

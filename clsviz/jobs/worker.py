@@ -135,7 +135,7 @@ class Functions(InProcess):
         vectors = self._vectors(weights.name, [prompt + text for text in sentences], kind)
         try:
             n_tokens = np.array([int(self._count(text)) for text in sentences], np.int32)
-        except Exception as error:  # the function is the user's
+        except (Exception, SystemExit) as error:  # the function is the user's
             reason = f"count_tokens fails: {type(error).__name__} {quote(error)}."
             raise ModelError(reason, "Return a whole number for a text.") from error
         return Emitted.arrays(vectors, n_tokens, np.zeros(len(sentences)))
@@ -149,7 +149,7 @@ class Functions(InProcess):
         try:
             values = np.asarray(encode(texts))
             vectors = np.asarray(values, np.float32)
-        except Exception as error:  # the function is the user's
+        except (Exception, SystemExit) as error:  # the function is the user's
             raise ModelError(
                 f"{label} fails: {type(error).__name__} {quote(error)}.", remedy
             ) from error
