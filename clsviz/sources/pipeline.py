@@ -73,7 +73,10 @@ class Pipeline:
         return dict(self.prompts).get({"query": "query", "text": "document"}[role], "")
 
     def caveats(self, pooling: str, *, is_of_norms: bool = True) -> tuple[str, ...]:
-        """Sentences about the steps that a vector leaves out. is_of_norms: it is about norms."""
+        """Sentences about the steps that a vector leaves out. is_of_norms: nothing is searched."""
+        roles = ["queries"] * (not is_of_norms and self.prompt("query") != "")
+        roles += ["texts"] * (self.prompt("text") != "")
+        prompted = f"puts a prompt before {' and '.join(roles)}"
         takes = f"takes the vector {quote(self.pooling)}; this is about {quote(pooling)}"
         others = " and ".join(map(quote, sorted({*self.steps} - {*OWN[1]})))
         spare = [name for name, text in self.prompts if text and name not in ("query", "document")]
@@ -81,7 +84,10 @@ class Pipeline:
         is_other = pooling != "pipeline"
         cases = [
             (self.is_unknown, "The model’s own pipeline, if it has one, is not on this machine."),
-            (is_other and any(text for _, text in self.prompts), PROMPTED),
+            (
+                is_other and roles,
+                f"The model’s own pipeline {prompted}; the vector {quote(pooling)} has none.",
+            ),
             (is_other and self.pooling not in ("", pooling), f"The model’s own pipeline {takes}."),
             (
                 is_of_norms and is_other and self.normalizes,
@@ -89,7 +95,7 @@ class Pipeline:
             ),
             (
                 is_other and others,
-                f"The model's own pipeline has {others}; vectors are those before that.",
+                f"The model’s own pipeline has {others}; {quote(pooling)} comes before that.",
             ),
             (
                 not is_other and spare,
@@ -100,8 +106,6 @@ class Pipeline:
 
 
 NONE: Final = Pipeline()
-
-PROMPTED: Final = "The model’s own pipeline puts a prompt before texts; other vectors have none."
 
 
 def first_step(root: Path) -> str:

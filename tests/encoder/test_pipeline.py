@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import modules
 from tokenizers import Tokenizer
 
+from clsviz import LengthEvaluator, measure, probe, search_test
 from clsviz.encoder.encoder import load, load_for
 from clsviz.errors import ModelError, NoCls
 from clsviz.evaluator import METRICS
@@ -111,6 +113,9 @@ def test_steps_that_a_vector_leaves_out_are_named(tmp_path: Path) -> None:
     words = ["a prompt before texts", "takes the vector “mean”", "normalizes", "has “Dense”"]
     assert all(word in one for word, one in zip(words, own.caveats("cls"), strict=True))
     assert ["“other”" in caveat for caveat in own.caveats("pipeline")] == [True]
+    assert "before queries and texts;" in own.caveats("mean", is_of_norms=False)[0]
+    of_queries = replace(own, prompts=(("query", "a cat "), ("other", "a dog ")))
+    assert not any("prompt" in caveat for caveat in of_queries.caveats("cls"))
 
 
 def change(path: Path, **settings: Any) -> None:
@@ -178,6 +183,14 @@ def test_lower_case_is_heeded(tmp_path: Path) -> None:
     assert other != pytest.approx(lower, rel=1e-4)
 
 
+@pytest.mark.parametrize(("name", "advice"), [("Dense", "Choose cls or"), ("static", "Ask where")])
+def test_norms_of_1_name_what_answers(name: str, advice: str, tmp_path: Path) -> None:
+    save(tmp_path / "model", *KINDS[name][:1], **KINDS[name][1])
+    texts = [" ".join(WORDS[: n % 9 + 1]) for n in range(40)]
+    result = measure(str(tmp_path / "model"), texts, pooling="pipeline", store=tmp_path)
+    assert result.advice.startswith(advice)
+
+
 def test_questions_about_cls_name_the_pages_that_answer(tmp_path: Path) -> None:
     save(tmp_path / "model", KINDS["GPT2"][0])
     with pytest.raises(NoCls, match=r"is a decoder, without .CLS.. Ask where length lives, if"):
@@ -201,8 +214,6 @@ def test_the_built_in_model_emits_what_sentence_transformers_does() -> None:
 
 
 def test_recall_by_layer_is_by_the_prompt_that_is_set(tmp_path: Path) -> None:
-    from clsviz import probe, search_test
-
     save(tmp_path / "model", *KINDS["Dense"][:1], **KINDS["Dense"][1])
     draw = np.random.RandomState(0)
     texts = [" ".join(draw.choice(WORDS, n % 9 + 4)) for n in range(150)]
@@ -218,8 +229,6 @@ def test_recall_by_layer_is_by_the_prompt_that_is_set(tmp_path: Path) -> None:
 
 
 def test_the_evaluator_says_what_a_search_test_says(tmp_path: Path) -> None:
-    from clsviz import LengthEvaluator, search_test
-
     save(tmp_path / "model", *KINDS["Dense"][:1], **KINDS["Dense"][1])
     model = SentenceTransformer(str(tmp_path / "model"), device="cpu", local_files_only=True)
     rows = [
