@@ -415,7 +415,7 @@ def _caveats(
     share = percent(search.max_truncated or 0)
     cases = {
         IN_WORDS: unit == "words" and not numbers.model,
-        **pipeline_caveats(numbers.model, experiment),
+        **pipeline_caveats(numbers.model, experiment, numbers.similarity),
         f"Exposure is outside {limits} for fifths: {beyond}.": beyond,
         f"The model reads over {share} of the texts in part.": TRUNCATED
         in excess.get("exceeded", []),
@@ -431,13 +431,15 @@ def _caveats(
     )
 
 
-def pipeline_caveats(model: Weights | None, experiment: Experiment) -> dict[str, object]:
+def pipeline_caveats(
+    model: Weights | None, experiment: Experiment, similarity: str = "cosine"
+) -> dict[str, object]:
     """Sentences about the vector and the model's own pipeline, each with what makes it hold."""
     if model is None:
         return {}
     own, view = model.pipeline, resolve(experiment, model)
-    is_own = view.pooling == "pipeline"
-    label = model.label
+    is_own, label = view.pooling == "pipeline", model.label
+    is_of_unit = own.normalizes and similarity == "dot"
     none = f"{label} has no pipeline of its own: this is about its mean-pooled vector."
     return {
         f"{label} is a function: without count_tokens its “tokens” are words.": (
@@ -446,9 +448,9 @@ def pipeline_caveats(model: Weights | None, experiment: Experiment) -> dict[str,
         none: experiment.pooling == "pipeline" and not own.steps,
         **dict.fromkeys(own.caveats(view.pooling, is_of_norms=False), True),
         f"{label}’s own pipeline ends in vectors of norm 1: dot product and cosine are the same.": (
-            is_own and own.normalizes
+            is_own and is_of_unit
         ),
         f"{label}’s own pipeline normalises vectors: dot product concerns those who do not.": (
-            not is_own and own.normalizes
+            not is_own and is_of_unit
         ),
     }

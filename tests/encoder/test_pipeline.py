@@ -224,8 +224,11 @@ def test_recall_by_layer_is_by_the_prompt_that_is_set(tmp_path: Path) -> None:
     own: dict[str, Any] = {"pooling": "pipeline", "text_prompt": "in ", "store": tmp_path}
     view: dict[str, Any] = {"recall": True, "search_corpus": str(tmp_path / "texts.csv")}
     result = probe(str(tmp_path / "model"), texts, **view, **own)
-    search = search_test(str(tmp_path / "model"), view["search_corpus"], column="text", **own)
+    searched = str(tmp_path / "model"), view["search_corpus"]
+    search = search_test(*searched, column="text", **own)
     assert result.table["recall_at_10"].iloc[-1] == search.fact("recall_at_10")
+    dot = search_test(*searched, column="text", similarity="dot", **own)
+    assert ["norm 1" in " ".join(one.caveats) for one in (search, dot)] == [False, True]
 
 
 def test_the_evaluator_says_what_a_search_test_says(tmp_path: Path) -> None:
