@@ -98,6 +98,8 @@ class Setting(NamedTuple):
         """What to do about a value that it cannot have; "" where it can."""
         if self.word and value == self.word[1]:
             return ""
+        if self.word and value == self.word[0]:  # a link could not tell it from the word
+            return f"Write {self.word[1]!r} in Python."
         if self.kind is bool:
             return "" if isinstance(value, bool) else "Choose true or false."
         if self.values:
@@ -157,10 +159,10 @@ _ROWS: Final = (
             "Dot product heeds norms, cosine does not; auto takes the one that the model names.",
             SEARCHED, get_args(Similarity)),
     Setting("query_prompt", None, "Prompt before queries",
-            "Empty takes the model’s own, none takes none.", SEARCHING, word=("none", ""),
+            "By default the model’s own; none takes none.", SEARCHING, word=("none", ""),
             is_more=True, is_verbatim=True),
     Setting("text_prompt", None, "Prompt before texts",
-            "Empty takes the model’s own, none takes none.", (*SEARCHING, "probe"),
+            "By default the model’s own; none takes none.", (*SEARCHING, "probe"),
             word=("none", ""), is_more=True, is_verbatim=True),
     Setting("own_chunks", "", "Your chunks",
             "A file of the chunks that your splitter makes of these texts, one a row.",

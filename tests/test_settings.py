@@ -68,6 +68,9 @@ def test_no_number_is_infinite(text: str) -> None:
 
 def test_an_empty_value_in_a_link_is_the_default() -> None:
     assert Experiment.parse({"layer": "last", "model": "", "seed": " "}) == Experiment()
+    assert Experiment.parse({"query_prompt": "none"}).query_prompt == ""
+    with pytest.raises(SettingError, match="is “none”"):
+        Experiment(query_prompt="none")
 
 
 OTHERS = {
