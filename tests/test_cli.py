@@ -68,12 +68,16 @@ def test_a_history_keeps_a_row_a_run_and_tells_what_has_changed(run, tmp_path: P
     assert list(rows["command"]) == ["measure", "measure"]
     ratio, r2 = rows.loc[1, ["spread_ratio", "r_squared"]]
     for factor, shift, status in ((1.01, 0, 0), (1.03, 0, 1), (1, 0.03, 1)):
-        rows.assign(spread_ratio=ratio * factor, r_squared=r2 + shift).to_csv(path, index=False)
+        former = {"spread_ratio": ratio * factor, "r_squared": r2 + shift, "model": "former"}
+        rows.assign(**former).to_csv(path, index=False)
         status_now, text, _ = run(*usual, "--json")
         assert status_now == status
         changed = ["r_squared"] * (shift > 0) or ["spread_ratio"]
         assert list(json.loads(text)["changed"]) == changed * status
     assert len(pd.read_csv(path)) == 3
+    for is_first in (True, False):
+        status, text, _ = run(*usual, "--length-cutoff", "20")
+        assert (status, "no earlier row" in text) == (0, is_first)
 
 
 MISTAKES = {
