@@ -115,10 +115,9 @@ def _written(command: str, keywords: dict[str, Any]) -> str:
 
 
 def _append(result: Result, command: str, settings: str, path: Path, most: float | None) -> Result:
-    """Add a row of key numbers to a .csv; the result says which of them have changed by over most.
+    """Add a row of key numbers to a .csv; the result says which have changed by over most.
 
-    The last row of the command, corpus and settings is compared, whatever its model: shares by
-    points, others by their share of the earlier one. Raises SettingError for another table.
+    The last row of the command, corpus and settings is compared: shares by points, others by share.
     """
     import pandas as pd
 
@@ -130,13 +129,10 @@ def _append(result: Result, command: str, settings: str, path: Path, most: float
     new = pd.DataFrame([row])
     try:
         rows = pd.read_csv(path, dtype=str, keep_default_na=False) if path.exists() else new[:0]
-    except (ValueError, OSError) as error:
-        reason = f"{quote(path.name)} cannot be read ({quote(error)})."
+        is_same = (rows["command"] == command) & (rows["corpus"] == name)
+    except (ValueError, LookupError, OSError) as error:
+        reason = f"{quote(path.name)} holds no rows of earlier runs ({quote(error)})."
         raise SettingError(reason, "Name another file.") from None
-    if not {"date", "command", "corpus"} <= set(rows):
-        reason = f"{quote(path.name)} holds no rows of earlier runs."
-        raise SettingError(reason, "Name another file.")
-    is_same = (rows["command"] == command) & (rows["corpus"] == name)
     same = rows[is_same & (rows.get("settings") == settings)]
     last, changed = same.iloc[-1:].apply(pd.to_numeric, errors="coerce"), dict[str, list[float]]()
     for fact in facts if most is not None and len(last) else ():
@@ -160,11 +156,8 @@ def _append(result: Result, command: str, settings: str, path: Path, most: float
 def _keywords(name: str, options: dict[str, Any]) -> dict[str, Any]:
     """The keywords of a call: those of flags, which come first, and of a link."""
     question, is_linked = questions.COMMANDS[name], "query" in options
-    pairs = [
-        pair
-        for pair in _pairs(options.pop("query", ""))
-        if pair[0] in (*question.settings, "others")
-    ]
+    in_link = _pairs(options.pop("query", ""))
+    pairs = [pair for pair in in_link if pair[0] in (*question.settings, "others")]
     if is_linked and not pairs:
         raise SettingError("The link of --query has no settings.", "Copy the whole address.")
     others = [one for key, text in pairs if key == "others" for one in names(text)]

@@ -399,19 +399,13 @@ def heeded(question: str, experiment: Experiment) -> Experiment:
 
 
 UNHEEDED: Final = {
-    "measure": ("{name} is {value:,}, and norms take the whole sample.", "Leave it out."),
-    "search-test": (
-        "{name} is {quoted}; a search has whole texts and exact last vectors.",
-        "Leave {name} out.",
-    ),
-    "chunk-test": (
-        "{name} is {quoted}; chunks have sentences and exact last vectors.",
-        "Leave {name} out.",
-    ),
-    "prompt": ("{name} is {quoted}, and this question has no prompts.", "Leave {name} out."),
-    OWN: ("{name} is {quoted}, which own vectors do not have.", "Leave {name} out."),
+    "measure": "{name} is {value:,}, and norms take the whole sample.",
+    "search-test": "{name} is {quoted}; a search has whole texts and exact last vectors.",
+    "chunk-test": "{name} is {quoted}; chunks have sentences and exact last vectors.",
+    "prompt": "{name} is {quoted}, and this question has no prompts.",
+    OWN: "{name} is {quoted}, which own vectors do not have.",
 }
-"""The reason and the remedy where a question does not heed a setting."""
+"""The reason why a question does not heed a setting."""
 
 
 def refuse(
@@ -422,9 +416,7 @@ def refuse(
 ) -> None:
     """Raise SettingError where a setting is set that a question does not heed."""
     rows = settings_of(question)
-    is_own = has_own_vectors or (
-        isinstance(settings, SearchSettings) and settings.vectors is not None
-    )
+    is_own = has_own_vectors or getattr(settings, "vectors", None) is not None
     for name in OF_EXPERIMENT:
         row, value, by = rows.get(name), getattr(experiment, name), question
         if row is not None and is_own and OWN not in row.questions:
@@ -434,9 +426,9 @@ def refuse(
         elif row is not None and (question, name, value) != NOT_SEARCHED:
             continue
         if value != (row or SETTINGS[name]).default:
+            reason = UNHEEDED.get(by, UNHEEDED[OWN])
             texts = {"name": name, "value": value, "quoted": quote(value)}
-            reason, remedy = (text.format(**texts) for text in UNHEEDED.get(by, UNHEEDED[OWN]))
-            raise SettingError(reason, remedy)
+            raise SettingError(reason.format(**texts), f"Leave {name} out.")
     size, most, n_probed = experiment.sample_size, experiment.most_sentences, experiment.probe_size
     if question == "probe" and most < n_probed != DEFAULTS["probe_size"]:
         reason = f"probe_size is {n_probed:,}, and sample_size only {size:,}."

@@ -81,11 +81,10 @@ def result_of_own(fit: NormFit, experiment: Experiment, source: Any) -> Result:
     name, is_file = fit.measured.weights.name, isinstance(source, str | Path)
     view = replace(experiment, unit="words") if experiment.unit == "tokens" else experiment
     answer = result(fit, view)
-    is_constant = isinstance(fit.problem, Constant)
     vectors = str(source) if is_file else "memory"
     return replace(
         answer,
-        advice=UNNORMALISED if is_constant else answer.advice,
+        advice=UNNORMALISED if isinstance(fit.problem, Constant) else answer.advice,
         question=f"Do the norms of the vectors in {quote(name)} follow the texts’ lengths?",
         details={},
         picture={

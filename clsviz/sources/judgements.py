@@ -95,14 +95,12 @@ def _columns(source: Any, progress: Progress) -> Columns:
         frame = corpora.frame_of(source)
         return {str(name): values.tolist() for name, values in frame.items()}
     path = Path(source).expanduser()
-    columns: dict[str, list[Any]]
     if path.suffix == ".parquet":  # whose ids may be lists
-        columns = tables.read_parquet(path, without="vector").to_pydict()
-        return columns
+        return dict(tables.read_parquet(path, without="vector").to_pydict())
     if qrels := _trec(path.name, text_files.open_text(path, path.name).lines()):
         return qrels
     rows = tables.open_table(path, path.name, "", progress).batches(Counter(), progress)
-    columns = pa.concat_tables(rows, promote_options="permissive").to_pydict()
+    columns = dict(pa.concat_tables(rows, promote_options="permissive").to_pydict())
     is_bare = [*columns] == ["1", "2", "3"]  # qrels without a header
     return dict(zip(QRELS, columns.values(), strict=True)) if is_bare else columns
 

@@ -377,19 +377,17 @@ def _unknown_shares(path: Path, _fingerprint: str, texts: tuple[str, ...]) -> tu
     return n_unknown / n_tokens, sum(n == length for n, length in counts) / len(counts)
 
 
+@functools.lru_cache(20)
 def limit_of(weights: Weights, prompt: str | None = None) -> int:
-    """Tokens that a model reads, by its files, of a text after a prompt, or 0 where none say."""
+    """Tokens that a model reads, by its files, of a text after a prompt, or 0 where none say.
+
+    Special ones are left out. The last space of a prompt is part of the text's first word.
+    """
     limit = weights.pipeline.max_length or limit_of_tokenizer(weights.folder)
     path, around = weights.folder / TOKENIZER, SPECIAL
     if limit and path.is_file():
-        around = _n_around(path, weights.fingerprint, prompt or "")
+        around = len(_tokenizer(path).encode((prompt or "").rstrip(" ")).ids)
     return max(limit - around, 0)
-
-
-@functools.lru_cache(20)
-def _n_around(path: Path, _fingerprint: str, prompt: str) -> int:
-    """Special tokens and those of a prompt, whose last space belongs to the text's first word."""
-    return len(_tokenizer(path).encode(prompt.rstrip(" ")).ids)
 
 
 def _tokenizer(path: Path) -> Any:
@@ -428,9 +426,8 @@ def shapes(folder: Path) -> dict[str, list[int]]:
     """The shapes of the weights in the files of a model, by name."""
     from safetensors import safe_open
 
-    sizes = {}
+    sizes: dict[str, list[int]] = {}
     for path in sorted(folder.glob("model*.safetensors")):
         with safe_open(path, "numpy") as file:
-            for name in file.keys():  # noqa: SIM118
-                sizes[name] = file.get_slice(name).get_shape()
+            sizes |= {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
     return sizes
