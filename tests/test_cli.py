@@ -238,11 +238,7 @@ def test_random_weights_come_by_a_flag(run, tmp_path: Path) -> None:
     assert not (tmp_path / "store").exists()  # the default view is shipped
 
 
-def test_a_link_keeps_the_vector_sample_where_it_changes_the_answer(run, tmp_path: Path) -> None:
-    words = ["--store", str(tmp_path), "--query", "?probe_size=6000&seed=0"]
-    assert "probe_size is 6,000" in run("probe", *words, is_whole=True)[2]
-
-
-def test_a_link_keeps_the_similarity(run, tmp_path: Path) -> None:
-    words = ["--store", str(tmp_path), "--query", "https://example.org/search?similarity=dot"]
+def test_a_link_keeps_what_changes_the_answer(run, tmp_path: Path) -> None:
+    words = "--store", str(tmp_path), "--query", "https://example.org/search?similarity=dot"
     assert "by dot product" in run("search-test", *words, is_whole=True)[1]
+    assert "probe_size is 6,000" in run("probe", *words[:3], "?probe_size=6000", is_whole=True)[2]

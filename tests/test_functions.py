@@ -12,6 +12,7 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import clsviz
@@ -53,8 +54,6 @@ def server() -> Iterator[str]:
 def test_an_endpoint_is_searched_as_its_vectors_are(
     server: str, tmp_path: Path, sentences: list[str]
 ) -> None:
-    import pandas as pd
-
     def ask(texts: list[str]) -> list[list[float]]:
         body = json.dumps({"model": "m", "input": texts}).encode()
         with urllib.request.urlopen(urllib.request.Request(server, body)) as answer:
@@ -108,7 +107,7 @@ def test_settings_of_functions_need_one(sentences: list[str], monkeypatch) -> No
     with pytest.raises(ModelError, match="count_tokens fails: SystemExit"):
         clsviz.probe(corpus=sentences, encode=embed, count_tokens=sys.exit)
     with pytest.raises(KeyboardInterrupt):
-        clsviz.probe(corpus=sentences, encode=lambda _: signal.raise_signal(signal.SIGINT))
+        clsviz.probe(corpus=sentences, encode=lambda _: signal.default_int_handler(2, None))
     monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
     with pytest.raises(SettingError, match="runs no functions"):
         clsviz.probe(corpus=sentences, encode=embed)
@@ -124,9 +123,8 @@ def test_the_command_takes_a_function_of_a_module_here(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    (tmp_path / "mine_to_try.py").write_text(
-        "def embed(texts): return [[len(t), 1] for t in texts]"
-    )
+    function = "def embed(texts): return [[len(t), 1] for t in texts]"
+    (tmp_path / "mine_to_try.py").write_text(function)
     (tmp_path / "a.txt").write_text("\n".join(sentences))
     monkeypatch.chdir(tmp_path)
     command = ["probe", "--corpus", "a.txt", "--segmentation", "lines", "--json", "--encode"]
