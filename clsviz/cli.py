@@ -40,6 +40,9 @@ EXAMPLES: Final = """examples:
   clsviz measure --model owner/name --plot norms.svg            does the norm follow length?
 """
 
+NOT_COMPARED: Final = {"model", "models", "vectors", "query_vectors", "encode", "name", "corpora"}
+"""Keywords that do not tell rows of a history apart: the model is what changes between them."""
+
 COMMANDS: Final[dict[str, Callable[..., Result | str]]] = {
     name: getattr(api, question.function) for name, question in questions.COMMANDS.items()
 }
@@ -90,7 +93,7 @@ def _run(name: str, options: dict[str, Any]) -> int:
         print_text(str(output))
         return 0
     if is_history:
-        answer = _append(answer, name, output, most)
+        answer = _append(answer, name, _written(name, keywords), output, most)
     elif output is not None:
         answer.write(output)
     if plot is not None:
@@ -100,11 +103,21 @@ def _run(name: str, options: dict[str, Any]) -> int:
     return 1 if answer.details.get("exceeded") or answer.details.get("changed") else 0
 
 
-def _append(result: Result, command: str, path: Path, most: float | None) -> Result:
-    """Add a row of key numbers to a .csv; the result says which of them have changed by over most.
+def _written(command: str, keywords: dict[str, Any]) -> str:
+    """The settings of a call besides defaults, the corpus, limits, and the model or its vectors."""
+    usual = {key: row.default for key, row in settings_of(command).items()}
+    usual |= questions.COMMANDS[command].defaults
+    names = {
+        key for key in (keywords.keys() & usual.keys()) - NOT_COMPARED if not key.startswith("max_")
+    }
+    changed = {key: keywords[key] for key in names if keywords[key] != usual[key]}
+    return json.dumps(changed, ensure_ascii=False, default=str, sort_keys=True)
 
-    The last row of the command on the corpus is compared: shares by points, other numbers by their
-    share of the earlier one. Raises SettingError where the file holds no such rows.
+
+def _append(result: Result, command: str, settings: str, path: Path, most: float | None) -> Result:
+    """Add a row of key numbers to a .csv; the result says which have changed by over most.
+
+    The last row of the command, corpus and settings is compared: shares by points, others by share.
     """
     import pandas as pd
 
@@ -112,44 +125,39 @@ def _append(result: Result, command: str, path: Path, most: float | None) -> Res
     name = result.corpus.name if result.corpus else result.about.get("corpus", "")
     row = {"date": datetime.now(UTC).isoformat(timespec="seconds"), "command": command}
     row |= {key: str(result.about.get(key, "")) for key in ("model", "model_fingerprint")}
-    row |= {"corpus": name} | {fact.key: repr(fact.value) for fact in facts}
+    row |= {"corpus": name, "settings": settings} | {fact.key: repr(fact.value) for fact in facts}
+    new = pd.DataFrame([row])
     try:
-        rows = pd.read_csv(path, dtype=str, keep_default_na=False) if path.exists() else None
-    except (ValueError, OSError) as error:
-        reason = f"{quote(path.name)} cannot be read ({quote(error)})."
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False) if path.exists() else new[:0]
+        is_same = (rows["command"] == command) & (rows["corpus"] == name)
+    except (ValueError, LookupError, OSError) as error:
+        reason = f"{quote(path.name)} holds no rows of earlier runs ({quote(error)})."
         raise SettingError(reason, "Name another file.") from None
-    if rows is not None and not {"date", "command", "corpus"} <= set(rows):
-        reason = f"{quote(path.name)} holds no rows of earlier runs."
-        raise SettingError(reason, "Name another file.")
-    changed: dict[str, list[float]] = {}
-    if rows is not None and most is not None:
-        same = rows[(rows["command"] == command) & (rows["corpus"] == name)]
-        last = same.iloc[-1:].apply(pd.to_numeric, errors="coerce")
-        for fact in facts if len(last) else ():
-            before = float(last[fact.key].iloc[0]) if fact.key in last else math.nan
-            value = math.nan if fact.value is None else fact.value
-            unit = 1 if fact.form == "percent" else abs(before)
-            is_new = fact.key in last and math.isnan(before) != math.isnan(value)
-            if is_new or abs(value - before) > most * unit:  # undefined before, or now, counts
-                changed[fact.key] = [before, value]
+    same = rows[is_same & (rows.get("settings") == settings)]
+    last, changed = same.iloc[-1:].apply(pd.to_numeric, errors="coerce"), dict[str, list[float]]()
+    for fact in facts if most is not None and len(last) else ():
+        before = float(last[fact.key].iloc[0]) if fact.key in last else math.nan
+        value = math.nan if fact.value is None else fact.value
+        unit = 1 if fact.form == "percent" else abs(before)
+        is_new = fact.key in last and math.isnan(before) != math.isnan(value)
+        if is_new or abs(value - before) > (most or 0) * unit:  # undefined before, or now, counts
+            changed[fact.key] = [before, value]
     with replacing(path) as file:
-        pd.concat([rows, pd.DataFrame([row])]).to_csv(file, index=False, lineterminator="\n")
+        pd.concat([rows, new]).to_csv(file, index=False, lineterminator="\n")
     moves = [f"{key} was {number(a)}, and is {number(b)}." for key, (a, b) in changed.items()]
+    first = f"{quote(path.name)} has no earlier row of this command, corpus and settings."
     return replace(
         result,
         details={**result.details, "changed": changed},
-        caveats=(*moves, *result.caveats),
+        caveats=(*[first] * (most is not None and same.empty), *moves, *result.caveats),
     )
 
 
 def _keywords(name: str, options: dict[str, Any]) -> dict[str, Any]:
     """The keywords of a call: those of flags, which come first, and of a link."""
     question, is_linked = questions.COMMANDS[name], "query" in options
-    pairs = [
-        pair
-        for pair in _pairs(options.pop("query", ""))
-        if pair[0] in (*question.settings, "others")
-    ]
+    in_link = _pairs(options.pop("query", ""))
+    pairs = [pair for pair in in_link if pair[0] in (*question.settings, "others")]
     if is_linked and not pairs:
         raise SettingError("The link of --query has no settings.", "Copy the whole address.")
     others = [one for key, text in pairs if key == "others" for one in names(text)]
@@ -191,7 +199,7 @@ def functions_of(question: str, text: str, name: str) -> dict[str, Any]:
     sys.path.insert(0, os.getcwd())  # where the user's module is
     try:
         functions = [getattr(import_module(module), function) for function in names]
-    except Exception as error:  # the module is the user's
+    except (Exception, SystemExit) as error:  # the module is the user's
         reason = f"encode is {quote(text)}: {type(error).__name__} {quote(error)}."
         raise SettingError(reason, "Name a function of a module in this folder.") from error
     if question == "compare":

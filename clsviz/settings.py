@@ -98,6 +98,8 @@ class Setting(NamedTuple):
         """What to do about a value that it cannot have; "" where it can."""
         if self.word and value == self.word[1]:
             return ""
+        if self.word and value == self.word[0]:  # a link could not tell it from the word
+            return f"Write {self.word[1]!r} in Python."
         if self.kind is bool:
             return "" if isinstance(value, bool) else "Choose true or false."
         if self.values:
@@ -157,10 +159,10 @@ _ROWS: Final = (
             "Dot product heeds norms, cosine does not; auto takes the one that the model names.",
             SEARCHED, get_args(Similarity)),
     Setting("query_prompt", None, "Prompt before queries",
-            "Empty takes the model’s own, none takes none.", SEARCHING, word=("none", ""),
+            "By default the model’s own; none takes none.", SEARCHING, word=("none", ""),
             is_more=True, is_verbatim=True),
     Setting("text_prompt", None, "Prompt before texts",
-            "Empty takes the model’s own, none takes none.", (*SEARCHING, "probe"),
+            "By default the model’s own; none takes none.", (*SEARCHING, "probe"),
             word=("none", ""), is_more=True, is_verbatim=True),
     Setting("own_chunks", "", "Your chunks",
             "A file of the chunks that your splitter makes of these texts, one a row.",
@@ -397,19 +399,13 @@ def heeded(question: str, experiment: Experiment) -> Experiment:
 
 
 UNHEEDED: Final = {
-    "measure": ("{name} is {value:,}, and norms take the whole sample.", "Leave it out."),
-    "search-test": (
-        "{name} is {quoted}; a search has whole texts and exact last vectors.",
-        "Leave {name} out.",
-    ),
-    "chunk-test": (
-        "{name} is {quoted}; chunks have sentences and exact last vectors.",
-        "Leave {name} out.",
-    ),
-    "prompt": ("{name} is {quoted}, and this question has no prompts.", "Leave {name} out."),
-    OWN: ("{name} is {quoted}, which own vectors do not have.", "Leave {name} out."),
+    "measure": "{name} is {value:,}, and norms take the whole sample.",
+    "search-test": "{name} is {quoted}; a search has whole texts and exact last vectors.",
+    "chunk-test": "{name} is {quoted}; chunks have sentences and exact last vectors.",
+    "prompt": "{name} is {quoted}, and this question has no prompts.",
+    OWN: "{name} is {quoted}, which own vectors do not have.",
 }
-"""The reason and the remedy where a question does not heed a setting."""
+"""The reason why a question does not heed a setting."""
 
 
 def refuse(
@@ -420,9 +416,7 @@ def refuse(
 ) -> None:
     """Raise SettingError where a setting is set that a question does not heed."""
     rows = settings_of(question)
-    is_own = has_own_vectors or (
-        isinstance(settings, SearchSettings) and settings.vectors is not None
-    )
+    is_own = has_own_vectors or getattr(settings, "vectors", None) is not None
     for name in OF_EXPERIMENT:
         row, value, by = rows.get(name), getattr(experiment, name), question
         if row is not None and is_own and OWN not in row.questions:
@@ -432,9 +426,9 @@ def refuse(
         elif row is not None and (question, name, value) != NOT_SEARCHED:
             continue
         if value != (row or SETTINGS[name]).default:
+            reason = UNHEEDED.get(by, UNHEEDED[OWN])
             texts = {"name": name, "value": value, "quoted": quote(value)}
-            reason, remedy = (text.format(**texts) for text in UNHEEDED.get(by, UNHEEDED[OWN]))
-            raise SettingError(reason, remedy)
+            raise SettingError(reason.format(**texts), f"Leave {name} out.")
     size, most, n_probed = experiment.sample_size, experiment.most_sentences, experiment.probe_size
     if question == "probe" and most < n_probed != DEFAULTS["probe_size"]:
         reason = f"probe_size is {n_probed:,}, and sample_size only {size:,}."

@@ -68,12 +68,16 @@ def test_a_history_keeps_a_row_a_run_and_tells_what_has_changed(run, tmp_path: P
     assert list(rows["command"]) == ["measure", "measure"]
     ratio, r2 = rows.loc[1, ["spread_ratio", "r_squared"]]
     for factor, shift, status in ((1.01, 0, 0), (1.03, 0, 1), (1, 0.03, 1)):
-        rows.assign(spread_ratio=ratio * factor, r_squared=r2 + shift).to_csv(path, index=False)
+        former = {"spread_ratio": ratio * factor, "r_squared": r2 + shift, "model": "former"}
+        rows.assign(**former).to_csv(path, index=False)
         status_now, text, _ = run(*usual, "--json")
         assert status_now == status
         changed = ["r_squared"] * (shift > 0) or ["spread_ratio"]
         assert list(json.loads(text)["changed"]) == changed * status
     assert len(pd.read_csv(path)) == 3
+    for is_first in (True, False):
+        status, text, _ = run(*usual, "--length-cutoff", "20")
+        assert (status, "no earlier row" in text) == (0, is_first)
 
 
 MISTAKES = {
@@ -234,11 +238,7 @@ def test_random_weights_come_by_a_flag(run, tmp_path: Path) -> None:
     assert not (tmp_path / "store").exists()  # the default view is shipped
 
 
-def test_a_link_keeps_the_vector_sample_where_it_changes_the_answer(run, tmp_path: Path) -> None:
-    words = ["--store", str(tmp_path), "--query", "?probe_size=6000&seed=0"]
-    assert "probe_size is 6,000" in run("probe", *words, is_whole=True)[2]
-
-
-def test_a_link_keeps_the_similarity(run, tmp_path: Path) -> None:
-    words = ["--store", str(tmp_path), "--query", "https://example.org/search?similarity=dot"]
+def test_a_link_keeps_what_changes_the_answer(run, tmp_path: Path) -> None:
+    words = "--store", str(tmp_path), "--query", "https://example.org/search?similarity=dot"
     assert "by dot product" in run("search-test", *words, is_whole=True)[1]
+    assert "probe_size is 6,000" in run("probe", *words[:3], "?probe_size=6000", is_whole=True)[2]

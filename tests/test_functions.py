@@ -1,6 +1,8 @@
 """Functions in the place of a model; one that is of no use is refused in a sentence."""
 
 import json
+import signal
+import sys
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -10,6 +12,7 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import clsviz
@@ -51,8 +54,6 @@ def server() -> Iterator[str]:
 def test_an_endpoint_is_searched_as_its_vectors_are(
     server: str, tmp_path: Path, sentences: list[str]
 ) -> None:
-    import pandas as pd
-
     def ask(texts: list[str]) -> list[list[float]]:
         body = json.dumps({"model": "m", "input": texts}).encode()
         with urllib.request.urlopen(urllib.request.Request(server, body)) as answer:
@@ -80,6 +81,7 @@ FAILURES: dict[str, Callable[[list[str]], Any]] = {
     "returns 1 for 1 texts": lambda texts: [1.0],
     "not finite": lambda texts: np.full((len(texts), 3), np.nan),
     "fails: ValueError": lambda texts: ["text"],
+    "fails: SystemExit “no key”": lambda texts: sys.exit("no key"),
     "vectors of 1 and of 16 numbers": lambda texts: np.ones((len(texts), len(texts))),
 }
 
@@ -102,6 +104,10 @@ def test_settings_of_functions_need_one(sentences: list[str], monkeypatch) -> No
         clsviz.search_test(corpus=sentences, encode=embed, pooling="mean")
     with pytest.raises(ModelError, match="count_tokens fails: ValueError"):
         clsviz.probe(corpus=sentences, encode=embed, count_tokens=lambda _: float("nan"))
+    with pytest.raises(ModelError, match="count_tokens fails: SystemExit"):
+        clsviz.probe(corpus=sentences, encode=embed, count_tokens=sys.exit)
+    with pytest.raises(KeyboardInterrupt):
+        clsviz.probe(corpus=sentences, encode=lambda _: signal.default_int_handler(2, None))
     monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
     with pytest.raises(SettingError, match="runs no functions"):
         clsviz.probe(corpus=sentences, encode=embed)
@@ -117,14 +123,15 @@ def test_the_command_takes_a_function_of_a_module_here(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    (tmp_path / "mine_to_try.py").write_text(
-        "def embed(texts): return [[len(t), 1] for t in texts]"
-    )
+    function = "def embed(texts): return [[len(t), 1] for t in texts]"
+    (tmp_path / "mine_to_try.py").write_text(function)
     (tmp_path / "a.txt").write_text("\n".join(sentences))
     monkeypatch.chdir(tmp_path)
     command = ["probe", "--corpus", "a.txt", "--segmentation", "lines", "--json", "--encode"]
     assert cli.main([*command, "mine_to_try:embed"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["vector_r_squared"] > 0.9
-    assert cli.main([*command, "mine_to_try:none"]) == 2
-    assert "has no attribute" in capsys.readouterr().err
+    (tmp_path / "ends.py").write_text("import sys; sys.exit()")
+    for name, words in (("mine_to_try:none", "has no attribute"), ("ends:embed", "SystemExit")):
+        assert cli.main([*command, name]) == 2
+        assert words in capsys.readouterr().err

@@ -8,7 +8,6 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz.analyses.search import limit_of
 from clsviz.analyses.select import is_symmetric, prompts_of, resolve, similarity_of
 from clsviz.errors import Undefined
 from clsviz.jobs.measure import Workspace, last_vectors
@@ -17,7 +16,7 @@ from clsviz.progress import Progress
 from clsviz.settings import ChunkTestSettings, Experiment, Similarity
 from clsviz.sources import chunks, judgements, searches, sentences
 from clsviz.sources.chunks import Chunks, Cutting
-from clsviz.sources.models import Weights
+from clsviz.sources.models import Weights, limit_of
 from clsviz.sources.sampling import Prepared, Sample
 from clsviz.sources.searches import Searches, corpus_of
 from clsviz.statistics import ranking
@@ -362,7 +361,7 @@ def contained(
     chunks = _index(cutting.sample, *on, progress)
     role: Kind = "text" if is_symmetric(experiment, inputs.weights) else "query"
     sentences = _index(cut.cut[0].sample, *on, progress, role)
-    limit = limit_of(inputs.weights)
+    limit = limit_of(inputs.weights, experiment.text_prompt)
     with progress.at("analysis"):
         return workspace.results.put(key, contain(cut, cutting, sentences, chunks, limit))
 
@@ -393,7 +392,7 @@ def _judged(
         with progress.at("analysis"):
             ranked = ranking.rank_by_chunks(asking.by(similarity), one.by(similarity), owners)
             recalls.append(qrels.recalls(ranked))
-    limit = limit_of(inputs.weights)
+    limit = limit_of(inputs.weights, experiment.text_prompt)
     unread = unread_share(one.n_tokens, one.truncated, limit)  # the last ones are whole texts
     new = Judged(np.array(recalls), float(one.truncated.mean()), unread, seconds)
     return workspace.results.put(key, new)

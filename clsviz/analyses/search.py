@@ -16,9 +16,8 @@ from clsviz.measurements import FORMS, Kind, Last
 from clsviz.progress import Progress
 from clsviz.settings import Experiment, SearchSettings, Similarity
 from clsviz.sources import judgements, searches
-from clsviz.sources.models import Weights
+from clsviz.sources.models import Weights, limit_of
 from clsviz.sources.near_duplicates import near_duplicates
-from clsviz.sources.pipeline import limit_of_tokenizer
 from clsviz.sources.sampling import Prepared
 from clsviz.sources.searches import Searches
 from clsviz.statistics import fixes
@@ -38,8 +37,6 @@ LENGTHENED: Final[dict[str, Callable[[str], str]]] = {
     "padded to twice": lambda text: text + (NEUTRAL * len(text))[: len(text)],
 }
 """Changes of the length of a text."""
-
-SPECIAL: Final = 2  # tokens around a text
 
 MOST_LENGTHENED, SHORTEST = 200, 10
 """Searches whose right text is changed, and tokens of it, at least."""
@@ -102,7 +99,7 @@ class SearchNumbers:
     model: what ranked, or None for own vectors. fingerprint: of the model or the vectors.
     own, other, words: by the similarity, by the other one, by BM25. fixes: by name, each with its
     effect. advice: the effect of the one that is advised. lengthened: None of own vectors, and
-    where the model reads too few texts of twice the length.
+    where the model reads too few texts of twice the length. limit: as `limit_of` has it.
     """
 
     searches: Searches
@@ -117,19 +114,13 @@ class SearchNumbers:
     fixes: Mapping[str, tuple[Ranking, Effect]]
     advice: Effect | None
     lengthened: Lengthened | None = None
+    limit: int = 0
 
     @property
     def truncated(self) -> tuple[float, float]:
         """Shares of texts, and of their tokens, that the model does not read."""
         both = self.rankings.n_tokens, self.rankings.truncated
-        limit = limit_of(self.model) if self.model else 0
-        return float(both[1].mean()), unread_share(*both, limit)
-
-
-def limit_of(weights: Weights) -> int:
-    """Tokens of a text that the model reads by its own files, without two special ones; or 0."""
-    limit = weights.pipeline.max_length or limit_of_tokenizer(weights.folder)
-    return max(limit - SPECIAL, 0)
+        return float(both[1].mean()), unread_share(*both, self.limit)
 
 
 def search(
@@ -255,6 +246,7 @@ def evaluate(
         words,
         effects,
         advise(effect for _, effect in effects.values()),
+        limit=limit_of(model, experiment.text_prompt) if model else 0,
     )
 
 

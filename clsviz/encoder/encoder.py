@@ -212,8 +212,7 @@ def _share(n_threads: int) -> None:
 def _batches(lengths: NDArray[np.int64], budget: int, n_threads: int) -> Iterator[slice]:
     """Slices of sorted lengths within a budget of tokens; the last ones are small.
 
-    n_threads: that compute a batch each, to end at about the same time; if 0, batches are of one
-    length.
+    n_threads: that compute a batch each, to end together; if 0, batches are of one length.
     """
     ends = np.cumsum(lengths)
     start = 0

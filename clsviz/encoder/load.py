@@ -15,7 +15,7 @@ from clsviz.encoder.tokens import Tokenizer
 from clsviz.errors import ClsvizError, ModelError, quote
 from clsviz.measurements import Arrays, Emitted, Kind
 from clsviz.settings import SETTINGS
-from clsviz.sources.models import ANOTHER, Weights
+from clsviz.sources.models import ANOTHER, Weights, shapes
 from clsviz.sources.pipeline import Pipeline, pipeline_folder
 
 MEMORY = 1.5  # to load and run a model, relative to its weights in float32
@@ -68,8 +68,8 @@ class Modules:
         transformers.utils.logging.set_verbosity_error()  # missing weights raise an error below
         self.weights = weights
         try:
-            shapes = _stored_shapes(weights.folder)
-            _check_memory(weights, sum(map(math.prod, shapes.values())))
+            stored = shapes(weights.folder)
+            _check_memory(weights, sum(map(math.prod, stored.values())))
             with warnings.catch_warnings(action="ignore"):  # of older names of modules
                 from sentence_transformers import SentenceTransformer
 
@@ -80,7 +80,7 @@ class Modules:
                     config_kwargs=dict(OWN_CODE),
                     **FILES,
                 )
-            self._check_complete(set(shapes))
+            self._check_complete(set(stored))
         except (ClsvizError, MemoryError):
             raise
         except Exception as error:
@@ -138,17 +138,6 @@ def _not_loaded(weights: Weights, error: Exception) -> ModelError:
     reason = f"{weights.label} cannot be loaded ({quote(error)})."
     remedy = "It is of a kind that is not supported, or damaged: "
     return ModelError(reason, f"{remedy}choose another, or fetch it again.")
-
-
-def _stored_shapes(folder: Path) -> dict[str, list[int]]:
-    """The shapes of the weights in a folder, by name; raises ModelError where none are safe."""
-    from safetensors import safe_open
-
-    shapes: dict[str, list[int]] = {}
-    for path in folder.glob("*.safetensors"):
-        with safe_open(path, "numpy") as file:
-            shapes |= {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
-    return shapes
 
 
 def _check_memory(weights: Weights, n_weights: int) -> None:

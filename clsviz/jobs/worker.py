@@ -135,24 +135,21 @@ class Functions(InProcess):
         vectors = self._vectors(weights.name, [prompt + text for text in sentences], kind)
         try:
             n_tokens = np.array([int(self._count(text)) for text in sentences], np.int32)
-        except Exception as error:  # the function is the user's
+        except (Exception, SystemExit) as error:  # the function is the user's
             reason = f"count_tokens fails: {type(error).__name__} {quote(error)}."
             raise ModelError(reason, "Return a whole number for a text.") from error
         return Emitted.arrays(vectors, n_tokens, np.zeros(len(sentences)))
 
     def _vectors(self, name: str, texts: list[str], kind: Kind) -> NDArray[np.float32]:
         """The vectors of texts; raises ModelError where they are none."""
-        is_query = kind == "query" and self._encode_query is not None
-        encode = self._encode_query if is_query else self._functions[name]
-        assert encode is not None
+        encode = (self._encode_query if kind == "query" else None) or self._functions[name]
         label, remedy = quote(name), "Return an array of a row of numbers for each text."
         try:
             values = np.asarray(encode(texts))
             vectors = np.asarray(values, np.float32)
-        except Exception as error:  # the function is the user's
-            raise ModelError(
-                f"{label} fails: {type(error).__name__} {quote(error)}.", remedy
-            ) from error
+        except (Exception, SystemExit) as error:  # the function is the user's
+            reason = f"{label} fails: {type(error).__name__} {quote(error)}."
+            raise ModelError(reason, remedy) from error
         if vectors.ndim != 2 or len(vectors) != len(texts) or not vectors.shape[1]:
             shape = " × ".join(map(str, vectors.shape)) or "one number"
             raise ModelError(f"{label} returns {shape} for {len(texts):,} texts.", remedy)

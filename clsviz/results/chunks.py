@@ -373,7 +373,7 @@ def _caveats(
         f"Only {answer.n_equal} chunks compete: among {N_EQUAL}, fewer sentences find theirs.": (
             answer.n_equal < N_EQUAL
         ),
-        **pipeline_caveats(weights, experiment),
+        **pipeline_caveats(weights, experiment, answer.similarity),
         f"Chunks of {beyond} {lost}.": beyond,
         f"Too few searches to tell if chunks of {undecided} {lost}.": undecided,
     }

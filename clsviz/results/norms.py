@@ -13,7 +13,7 @@ from clsviz.numbers import counted, lowered, number, percent, rounded
 from clsviz.results import provenance
 from clsviz.results.result import POOLINGS, Fact, Result, first, left_out, origin, remedy_of
 from clsviz.settings import Experiment
-from clsviz.sources.models import MOST_TEXTS, unknown_tokens
+from clsviz.sources.models import MOST_TEXTS, OTHER_PAGES, unknown_tokens
 from clsviz.sources.sentences import letters_count
 from clsviz.statistics import lengths as by_length
 from clsviz.statistics.curve import Curve
@@ -44,6 +44,8 @@ def result(fit: NormFit, experiment: Experiment) -> Result:
         n_long = int((fit.table["is_long"] & ~fit.table["truncated"]).sum())
         verdict = f"Can’t tell: {lowered(fit.problem.reason)}"
         advice = remedy_of(fit.problem.remedy, experiment, measured.sample, n_long)
+        if isinstance(fit.problem, Constant) and experiment.pooling == "pipeline":
+            advice = OTHER_PAGES if measured.weights.no_cls else "Choose cls or mean as pooling."
     elif line and curve and fit.heights_line:
         verdict = verdict_of(line, curve, fit.spread, fit.heights_line)
     vector = POOLINGS[experiment.pooling]
@@ -79,11 +81,10 @@ def result_of_own(fit: NormFit, experiment: Experiment, source: Any) -> Result:
     name, is_file = fit.measured.weights.name, isinstance(source, str | Path)
     view = replace(experiment, unit="words") if experiment.unit == "tokens" else experiment
     answer = result(fit, view)
-    is_constant = isinstance(fit.problem, Constant)
     vectors = str(source) if is_file else "memory"
     return replace(
         answer,
-        advice=UNNORMALISED if is_constant else answer.advice,
+        advice=UNNORMALISED if isinstance(fit.problem, Constant) else answer.advice,
         question=f"Do the norms of the vectors in {quote(name)} follow the texts’ lengths?",
         details={},
         picture={

@@ -186,12 +186,10 @@ def lengthened_title(result: Result) -> str:
     if fact is None:
         return "Too few right texts to try them at twice their length"
     low, high = fact.interval or (0.0, 0.0)
-    if low <= 0 <= high:
-        return (
-            f"Repeated, the same text loses no places for sure ({rounded(low)} to {rounded(high)})"
-        )
     sign, verb = (-1, "gains") if high < 0 else (1, "loses")
     ends = " to ".join(rounded(end) for end in sorted((sign * low, sign * high)))
+    if low <= 0 <= high:
+        return f"Repeated, the same text loses no places for sure ({ends})"
     value = rounded(sign * (fact.value or 0.0))
     return f"Repeated, the same text {verb} {value} place{'s' * (value != '1')} ({ends}) on average"
 
@@ -410,34 +408,36 @@ def _caveats(
     texts = numbers.searches.texts.table["sentence"].to_pylist()
     most = search.max_exposure or 1.0
     limits, few = f"{rounded(1 / most)} to {most:g}", "Too few texts or searches to tell"
-    names = [name for name in excess.get("exceeded", []) if name != TRUNCATED]
-    beyond, undecided = ", ".join(names), ", ".join(excess.get("undecided", []))
+    exceeded, undecided = excess.get("exceeded", []), ", ".join(excess.get("undecided", []))
+    beyond = ", ".join(name for name in exceeded if name != TRUNCATED)
     share = percent(search.max_truncated or 0)
     cases = {
         IN_WORDS: unit == "words" and not numbers.model,
-        **pipeline_caveats(numbers.model, experiment),
+        **pipeline_caveats(numbers.model, experiment, numbers.similarity),
         f"Exposure is outside {limits} for fifths: {beyond}.": beyond,
-        f"The model reads over {share} of the texts in part.": TRUNCATED
-        in excess.get("exceeded", []),
+        f"The model reads over {share} of the texts in part.": TRUNCATED in exceeded,
         f"{few} if exposure is within {limits} for fifths: {undecided}.": undecided,
     }
     unknown = unknown_tokens(numbers.model, texts) if numbers.model else ()
-    letters = letters_count(texts, unit)
     return (
         *unknown,
-        *letters,
+        *letters_count(texts, unit),
         *numbers.searches.caveats,
         *(text for text, holds in cases.items() if holds),
     )
 
 
-def pipeline_caveats(model: Weights | None, experiment: Experiment) -> dict[str, object]:
+def pipeline_caveats(
+    model: Weights | None, experiment: Experiment, similarity: str = "cosine"
+) -> dict[str, object]:
     """Sentences about the vector and the model's own pipeline, each with what makes it hold."""
     if model is None:
         return {}
     own, view = model.pipeline, resolve(experiment, model)
-    is_own = view.pooling == "pipeline"
     label = model.label
+    unit = "normalises vectors: dot product concerns those who do not"
+    if view.pooling == "pipeline":
+        unit = "ends in vectors of norm 1: dot product and cosine are the same"
     none = f"{label} has no pipeline of its own: this is about its mean-pooled vector."
     return {
         f"{label} is a function: without count_tokens its “tokens” are words.": (
@@ -445,10 +445,5 @@ def pipeline_caveats(model: Weights | None, experiment: Experiment) -> dict[str,
         ),
         none: experiment.pooling == "pipeline" and not own.steps,
         **dict.fromkeys(own.caveats(view.pooling, is_of_norms=False), True),
-        f"{label}’s own pipeline ends in vectors of norm 1: dot product and cosine are the same.": (
-            is_own and own.normalizes
-        ),
-        f"{label}’s own pipeline normalises vectors: dot product concerns those who do not.": (
-            not is_own and own.normalizes
-        ),
+        f"{label}’s own pipeline {unit}.": own.normalizes and similarity == "dot",
     }

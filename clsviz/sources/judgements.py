@@ -95,17 +95,28 @@ def _columns(source: Any, progress: Progress) -> Columns:
         frame = corpora.frame_of(source)
         return {str(name): values.tolist() for name, values in frame.items()}
     path = Path(source).expanduser()
-    columns: dict[str, list[Any]]
     if path.suffix == ".parquet":  # whose ids may be lists
-        columns = tables.read_parquet(path, without="vector").to_pydict()
-        return columns
-    lines = filter(str.strip, text_files.open_text(path, path.name).lines())
-    if all(matches := [match and match.groups() for match in map(TREC.fullmatch, lines)]):
-        return dict(zip(QRELS, zip(*matches, strict=True), strict=True))
+        return dict(tables.read_parquet(path, without="vector").to_pydict())
+    if qrels := _trec(path.name, text_files.open_text(path, path.name).lines()):
+        return qrels
     rows = tables.open_table(path, path.name, "", progress).batches(Counter(), progress)
-    columns = pa.concat_tables(rows, promote_options="permissive").to_pydict()
+    columns = dict(pa.concat_tables(rows, promote_options="permissive").to_pydict())
     is_bare = [*columns] == ["1", "2", "3"]  # qrels without a header
     return dict(zip(QRELS, columns.values(), strict=True)) if is_bare else columns
+
+
+def _trec(name: str, lines: Iterable[str]) -> Columns:
+    """The columns of TREC's qrels, none where the first line is of another layout."""
+    rows = list[tuple[str, ...]]()
+    for n, line in enumerate(lines, 1):
+        if fields := TREC.fullmatch(line):
+            rows.append(fields.groups())
+        elif line.strip():
+            if not rows:
+                break
+            reason = f"Line {n:,} of {quote(name)} is {quote(line)}, unlike those before."
+            raise CorpusError(reason, "Write a query, an iteration, the id of a text and a grade.")
+    return dict(zip(QRELS, zip(*rows, strict=True), strict=True)) if rows else {}
 
 
 def find_column(columns: Iterable[str], names: Sequence[str]) -> str | None:

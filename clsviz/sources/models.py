@@ -28,6 +28,7 @@ from clsviz.sources.pipeline import (
     Pipeline,
     files_of,
     first_step,
+    limit_of_tokenizer,
     nested_path,
     pipeline_folder,
 )
@@ -74,6 +75,7 @@ INDEX: Final = "model.safetensors.index.json"
 SHARDS: Final = "model-*.safetensors"
 UNSAFE: Final = ("*.bin", "*.pt", "*.pth", "*.h5", "*.ckpt", "*.msgpack")
 
+SPECIAL: Final = 2  # tokens around a text, where no tokenizer.json tells
 UNREAD: Final = 0.03  # share of unknown tokens, or texts, that a caveat tells
 MOST_TEXTS, MOST_CHARACTERS = 500, 1000  # of texts that show if a tokenizer knows them
 DECODER: Final = re.compile(r".*For(CausalLM|ConditionalGeneration)|GPT2LMHeadModel")
@@ -363,11 +365,7 @@ def unknown_tokens(weights: Weights, texts: Sequence[str]) -> list[str]:
 @functools.lru_cache(20)
 def _unknown_shares(path: Path, _fingerprint: str, texts: tuple[str, ...]) -> tuple[float, float]:
     """Shares of unknown tokens, and of texts that have no others."""
-    import tokenizers
-
-    tokenizer = tokenizers.Tokenizer.from_file(str(path))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    tokenizer = _tokenizer(path)
     model = json.loads(path.read_bytes())["model"]
     unknown = model.get("unk_token")
     number: Any = tokenizer.token_to_id(unknown) if unknown else model.get("unk_id")
@@ -377,6 +375,29 @@ def _unknown_shares(path: Path, _fingerprint: str, texts: tuple[str, ...]) -> tu
         return 0.0, 0.0
     n_unknown, n_tokens = map(sum, zip(*counts, strict=True))
     return n_unknown / n_tokens, sum(n == length for n, length in counts) / len(counts)
+
+
+@functools.lru_cache(20)
+def limit_of(weights: Weights, prompt: str | None = None) -> int:
+    """Tokens that a model reads, by its files, of a text after a prompt, or 0 where none say.
+
+    Special ones are left out. The last space of a prompt is part of the text's first word.
+    """
+    limit = weights.pipeline.max_length or limit_of_tokenizer(weights.folder)
+    path, around = weights.folder / TOKENIZER, SPECIAL
+    if limit and path.is_file():
+        around = len(_tokenizer(path).encode((prompt or "").rstrip(" ")).ids)
+    return max(limit - around, 0)
+
+
+def _tokenizer(path: Path) -> Any:
+    """The tokenizer in a file, which cuts and fills nothing."""
+    import tokenizers
+
+    tokenizer = tokenizers.Tokenizer.from_file(str(path))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
 
 
 def fingerprint(paths: Iterable[Path]) -> str:
@@ -405,9 +426,8 @@ def shapes(folder: Path) -> dict[str, list[int]]:
     """The shapes of the weights in the files of a model, by name."""
     from safetensors import safe_open
 
-    sizes = {}
+    sizes: dict[str, list[int]] = {}
     for path in sorted(folder.glob("model*.safetensors")):
         with safe_open(path, "numpy") as file:
-            for name in file.keys():  # noqa: SIM118
-                sizes[name] = file.get_slice(name).get_shape()
+            sizes |= {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
     return sizes

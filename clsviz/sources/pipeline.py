@@ -1,5 +1,6 @@
 """The pipeline of sentence-transformers that a model may come with, read from its files alone."""
 
+import contextlib
 import hashlib
 import json
 import re
@@ -73,53 +74,51 @@ class Pipeline:
         return dict(self.prompts).get({"query": "query", "text": "document"}[role], "")
 
     def caveats(self, pooling: str, *, is_of_norms: bool = True) -> tuple[str, ...]:
-        """Sentences about the steps that a vector leaves out. is_of_norms: it is about norms."""
-        takes = f"takes the vector {quote(self.pooling)}; this is about {quote(pooling)}"
+        """Sentences about the steps that a vector leaves out. is_of_norms: nothing is searched."""
+        own, vector, is_other = "The model’s own pipeline", quote(pooling), pooling != "pipeline"
+        roles = ["queries"] * (not is_of_norms and self.prompt("query") != "")
+        roles += ["texts"] * (self.prompt("text") != "")
+        before = " and ".join(roles)
         others = " and ".join(map(quote, sorted({*self.steps} - {*OWN[1]})))
-        spare = [name for name, text in self.prompts if text and name not in ("query", "document")]
-        unused = f"Its files also have the prompts {' and '.join(map(quote, spare))}, which "
-        is_other = pooling != "pipeline"
-        cases = [
-            (self.is_unknown, "The model’s own pipeline, if it has one, is not on this machine."),
-            (is_other and any(text for _, text in self.prompts), PROMPTED),
-            (is_other and self.pooling not in ("", pooling), f"The model’s own pipeline {takes}."),
-            (
-                is_of_norms and is_other and self.normalizes,
-                "Its own pipeline normalizes vectors; norms are those before that.",
+        names = [name for name, text in self.prompts if text and name not in ("query", "document")]
+        spare = " and ".join(map(quote, names))
+        cases = {
+            f"{own}, if it has one, is not on this machine.": self.is_unknown,
+            f"{own} puts a prompt before {before}; the vector {vector} has none.": is_other
+            and roles,
+            f"{own} takes the vector {quote(self.pooling)}; this is about {vector}.": (
+                is_other and self.pooling not in ("", pooling)
             ),
-            (
-                is_other and others,
-                f"The model's own pipeline has {others}; vectors are those before that.",
+            f"{own} normalizes vectors; norms are those before that.": (
+                is_of_norms and is_other and self.normalizes
             ),
-            (
-                not is_other and spare,
-                f"{unused}encode_query and encode_document leave out: see text_prompt.",
-            ),
-        ]
-        return tuple(sentence for holds, sentence in cases if holds)
+            f"{own} has {others}; {vector} comes before that.": is_other and others,
+            f"Its files also have the prompts {spare}, which encode_query and encode_document "
+            "leave out: see text_prompt.": not is_other and spare,
+        }
+        return tuple(sentence for sentence, holds in cases.items() if holds)
 
 
 NONE: Final = Pipeline()
 
-PROMPTED: Final = "The model’s own pipeline puts a prompt before texts; other vectors have none."
+
+def _steps(root: Path) -> list[tuple[str, str]]:
+    """The class and the path of each step that modules.json names; none where it is damaged."""
+    with contextlib.suppress(*DAMAGE):
+        steps = json.loads((root / MODULES).read_bytes())
+        return [(_kind(step), str(step["path"])) for step in steps]
+    return []
 
 
 def first_step(root: Path) -> str:
     """The first step that modules.json names, or ""."""
-    try:
-        return _kind(json.loads((root / MODULES).read_bytes())[0])
-    except DAMAGE:
-        return ""
+    return next((kind for kind, _ in _steps(root)), "")
 
 
 def nested_path(root: Path) -> str:
     """The subfolder that modules.json names for the model, or ""."""
-    try:
-        path = json.loads((root / MODULES).read_bytes())[0]["path"]
-    except DAMAGE:
-        return ""
-    is_name = first_step(root) in MODELS and re.fullmatch(r"\w[\w.-]*", str(path))
-    return str(path) if is_name else ""
+    kind, path = next(iter(_steps(root)), ("", ""))
+    return path if kind in MODELS and re.fullmatch(r"\w[\w.-]*", path) else ""
 
 
 def pipeline_folder(folder: Path) -> Path | None:
@@ -132,12 +131,7 @@ def pipeline_folder(folder: Path) -> Path | None:
 
 def files_of(root: Path) -> list[str]:
     """The files of steps after the first, and its prompts, as far as a pipeline may have them."""
-    try:
-        steps = json.loads((root / MODULES).read_bytes())[1:]
-        paths = [str(step["path"]) for step in steps]
-    except DAMAGE:
-        return []
-    plain = [path for path in paths if re.fullmatch(r"\w[\w.-]*", path)]
+    plain = [path for _, path in _steps(root)[1:] if re.fullmatch(r"\w[\w.-]*", path)]
     return [PROMPTS, *(f"{path}/{name}" for path in plain for name in (CONFIG, WEIGHTS))]
 
 
@@ -211,8 +205,7 @@ def _check(kinds: Sequence[str], folders: Sequence[Path]) -> None:
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    settings: dict[str, Any] = json.loads(path.read_bytes())
-    return settings
+    return dict(json.loads(path.read_bytes()))
 
 
 def _pooling(settings: Mapping[str, Any]) -> str:

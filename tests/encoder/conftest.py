@@ -1,5 +1,6 @@
 """Tiny models of every kind, with tokenizers made in code."""
 
+import json
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,14 +10,16 @@ from typing import Any
 
 import conftest
 import pytest
+import safetensors.torch
 import torch
 import transformers
 
 from clsviz.sources import models as known
-from clsviz.sources.models import Weights
+from clsviz.sources.models import WEIGHTS, Weights
 
 WORDS = ["the", "a", "cat", "dog", "bird", "sees", "hears", "small", "green", "runs", "in", "."]
 SHAPE = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2}
+GPT = {"n_layer": 2, "n_embd": 16, "n_head": 2, "n_positions": 64}
 INNER = {"intermediate_size": 32, "max_position_embeddings": 66}
 KINDS: dict[str, dict[str, Any]] = {
     "Bert": {},
@@ -62,6 +65,20 @@ def write_model(folder: Path, kind: str = "Bert", **settings: Any) -> Weights:
 def weights(folder: Path) -> Weights:
     """The weights in a folder."""
     return replace(known.find(str(folder)), label="Tiny")
+
+
+def configure(folder: Path, name: str = "config.json", **settings: Any) -> None:
+    """Change settings in a file of a model."""
+    path = folder / name
+    path.write_text(json.dumps(json.loads(path.read_text()) | settings))
+
+
+def reweigh(folder: Path, change: Callable[[dict[str, torch.Tensor]], Any]) -> None:
+    """Change the weights of a model."""
+    path = folder / WEIGHTS
+    tensors = safetensors.torch.load_file(path)
+    change(tensors)
+    safetensors.torch.save_file(tensors, path, {"format": "pt"})
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +18,17 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import modules
 from tokenizers import Tokenizer
 
-from clsviz.analyses.search import limit_of
+from clsviz import LengthEvaluator, measure, probe, search_test
 from clsviz.encoder.encoder import load, load_for
 from clsviz.errors import ModelError, NoCls
 from clsviz.evaluator import METRICS
 from clsviz.sources import models, pipeline
 
-from .conftest import WORDS, weights, write_model, write_tokenizer
+from .conftest import GPT, WORDS, configure, reweigh, weights, write_model, write_tokenizer
 
-GPT = {"n_layer": 2, "n_embd": 16, "n_head": 2, "n_positions": 64}
 QWEN = {"num_key_value_heads": 1}
 T5 = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2}
+LIMITS = "sentence_bert_config.json"
 PROMPTS = {"query": "the small ", "document": "a cat ", "other": "a dog"}
 Steps = Callable[[Path], list[Any]]
 
@@ -93,12 +95,15 @@ def test_vectors_are_those_of_sentence_transformers(
     save(tmp_path / "model", steps, **settings)
     own = models.find(str(tmp_path / "model"))
     theirs = SentenceTransformer(str(tmp_path / "model"), device="cpu", local_files_only=True)
+    texts = [*texts, *("cat " * n for n in range(10, 21))]
     for kind, encode in (("query", theirs.encode_query), ("text", theirs.encode_document)):
-        arrays = load_for(kind, own).run(texts, kind, own.pipeline.prompt(kind))
+        prompt = own.pipeline.prompt(kind)
+        arrays = load_for(kind, own).run(texts, kind, prompt)
         np.testing.assert_allclose(arrays["vectors"][:, 0], encode(texts), atol=1e-5)
         lengths = [len(theirs.tokenizer.encode(one, add_special_tokens=False)) for one in texts]
         assert arrays["n_tokens"].tolist() == lengths
-        assert arrays["truncated"].any() == (name != "static")
+        limit = 80 if name == "static" else models.limit_of(own, prompt)
+        assert arrays["truncated"].tolist() == [n > limit for n in lengths]
     assert own.pipeline.normalizes == np.allclose(arrays["cls"], 1)
     assert bool(own.no_cls) == (name in ("Qwen2", "GPT2", "T5", "static"))
 
@@ -109,40 +114,34 @@ def test_steps_that_a_vector_leaves_out_are_named(tmp_path: Path) -> None:
     words = ["a prompt before texts", "takes the vector “mean”", "normalizes", "has “Dense”"]
     assert all(word in one for word, one in zip(words, own.caveats("cls"), strict=True))
     assert ["“other”" in caveat for caveat in own.caveats("pipeline")] == [True]
+    assert "before queries and texts;" in own.caveats("mean", is_of_norms=False)[0]
+    of_queries = replace(own, prompts=(("query", "a cat "), ("other", "a dog ")))
+    assert not any("prompt" in caveat for caveat in of_queries.caveats("cls"))
 
 
-def change(path: Path, **settings: Any) -> None:
-    path.write_text(json.dumps(json.loads(path.read_text()) | settings))
-
-
-def rename(folder: Path, kind: str) -> None:
+def edit(folder: Path, **step: str) -> None:
     steps = json.loads((folder / "modules.json").read_text())
-    steps[2]["type"] = kind
+    steps[2] |= step
     (folder / "modules.json").write_text(json.dumps(steps))
 
 
 REFUSALS: dict[str, Callable[[Path], Any]] = {
-    "code that comes with it": lambda folder: change(folder / "config.json", auto_map={}),
-    "“my_code.Dense”, which is not": lambda folder: rename(folder, "my_code.Dense"),
-    "“CNN”, which is not run": lambda folder: rename(folder, "sentence_transformers.models.CNN"),
+    "“my_code.Dense”, which is not": lambda folder: edit(folder, type="my_code.Dense"),
+    "“CNN”, which is not run": lambda folder: edit(folder, type="sentence_transformers.models.CNN"),
     "cannot be read": lambda folder: (folder / "modules.json").write_text('[{"type": 3}]'),
     "Dense of .* has no model.safetensors": lambda folder: (
         folder / "2_Dense" / "model.safetensors"
     ).rename(folder / "2_Dense" / "pytorch_model.bin"),
-    "infinity": lambda folder: change(
-        folder / "sentence_bert_config.json", max_seq_length=float("inf")
+    "infinity": lambda folder: configure(folder, LIMITS, max_seq_length=float("inf")),
+    "lacks 2 of its weights": lambda folder: reweigh(
+        folder, lambda w: [w.pop(name) for name in list(w) if "layer.1.output.dense" in name]
     ),
-    "lacks 2 of its weights": lambda folder: reweigh(folder / "model.safetensors"),
-    "cannot be loaded": lambda folder: change(folder / "2_Dense" / "config.json", in_features=3),
+    "cannot be loaded": lambda folder: configure(folder / "2_Dense", in_features=3),
+    **{
+        f"has a step in “{path}”": partial(edit, path=path)
+        for path in ("../outside", "/tmp", "a/b", "..")
+    },
 }
-
-
-def reweigh(path: Path) -> None:
-    from safetensors.torch import load_file, save_file
-
-    tensors = load_file(path)
-    dense = "encoder.layer.1.output.dense"
-    save_file({n: t for n, t in tensors.items() if dense not in n}, path, {"format": "pt"})
 
 
 @pytest.mark.parametrize("words", REFUSALS)
@@ -162,25 +161,28 @@ def test_limits_without_a_pipeline_are_not_read(bert: Path) -> None:
 @pytest.mark.parametrize("key", ["tokenizer_args", "processor_kwargs"])
 def test_limits_of_the_tokenizer_come_first(key: str, tmp_path: Path) -> None:
     save(tmp_path / "model", pooled())
-    assert limit_of(weights(tmp_path / "model")) == 18
-    change(tmp_path / "model/sentence_bert_config.json", **{key: {"model_max_length": 9}})
+    configure(tmp_path / "model", LIMITS, **{key: {"model_max_length": 9}})
     assert load(weights(tmp_path / "model")).tokenizer.max_length == 9
 
 
 def test_lower_case_is_heeded(tmp_path: Path) -> None:
     save(tmp_path / "model", pooled())
     write_tokenizer(tmp_path / "model", is_bytes=True)
-    change(tmp_path / "model/sentence_bert_config.json", do_lower_case=True)
+    configure(tmp_path / "model", LIMITS, do_lower_case=True)
     norms = load(weights(tmp_path / "model")).run(["the Cat", "the cat", "the cXt"], "norms")
     upper, lower, other = norms["cls"][:, -1]
     assert upper == pytest.approx(lower, rel=1e-6)
     assert other != pytest.approx(lower, rel=1e-4)
 
 
-def test_questions_about_cls_name_the_pages_that_answer(tmp_path: Path) -> None:
-    save(tmp_path / "model", KINDS["GPT2"][0])
-    with pytest.raises(NoCls, match=r"is a decoder, without .CLS.. Ask where length lives, if"):
-        load_for("norms", models.find(str(tmp_path / "model")))
+def test_a_question_without_an_answer_names_those_that_have_one(tmp_path: Path) -> None:
+    texts = [" ".join(WORDS[: n % 9 + 1]) for n in range(40)]
+    for name, advice in (("Dense", "Choose cls or"), ("T5", "Ask where")):
+        save(tmp_path / name, *KINDS[name][:1], **KINDS[name][1])
+        result = measure(str(tmp_path / name), texts, pooling="pipeline", store=tmp_path)
+        assert result.advice.startswith(advice)  # norms of 1
+    with pytest.raises(NoCls, match=r"encoder-decoder, without .CLS.. Ask where length lives, if"):
+        load_for("norms", models.find(str(tmp_path / "T5")))
 
 
 def test_reading_a_pipeline_loads_no_torch() -> None:
@@ -200,8 +202,6 @@ def test_the_built_in_model_emits_what_sentence_transformers_does() -> None:
 
 
 def test_recall_by_layer_is_by_the_prompt_that_is_set(tmp_path: Path) -> None:
-    from clsviz import probe, search_test
-
     save(tmp_path / "model", *KINDS["Dense"][:1], **KINDS["Dense"][1])
     draw = np.random.RandomState(0)
     texts = [" ".join(draw.choice(WORDS, n % 9 + 4)) for n in range(150)]
@@ -212,13 +212,14 @@ def test_recall_by_layer_is_by_the_prompt_that_is_set(tmp_path: Path) -> None:
     own: dict[str, Any] = {"pooling": "pipeline", "text_prompt": "in ", "store": tmp_path}
     view: dict[str, Any] = {"recall": True, "search_corpus": str(tmp_path / "texts.csv")}
     result = probe(str(tmp_path / "model"), texts, **view, **own)
-    search = search_test(str(tmp_path / "model"), view["search_corpus"], column="text", **own)
+    searched = str(tmp_path / "model"), view["search_corpus"]
+    search = search_test(*searched, column="text", **own)
     assert result.table["recall_at_10"].iloc[-1] == search.fact("recall_at_10")
+    dot = search_test(*searched, column="text", similarity="dot", **own)
+    assert ["norm 1" in " ".join(one.caveats) for one in (search, dot)] == [False, True]
 
 
 def test_the_evaluator_says_what_a_search_test_says(tmp_path: Path) -> None:
-    from clsviz import LengthEvaluator, search_test
-
     save(tmp_path / "model", *KINDS["Dense"][:1], **KINDS["Dense"][1])
     model = SentenceTransformer(str(tmp_path / "model"), device="cpu", local_files_only=True)
     rows = [
@@ -233,13 +234,3 @@ def test_the_evaluator_says_what_a_search_test_says(tmp_path: Path) -> None:
     assert metrics[evaluator.primary_metric] == result.fact("recall_at_10")
     row = pd.read_csv(tmp_path / "length_evaluation_texts.csv").iloc[0]
     assert row["texts_recall_at_10"] == pytest.approx(result.fact("recall_at_10"))
-
-
-@pytest.mark.parametrize("path", ["../outside", "/tmp", "a/b", ".."])
-def test_a_step_outside_of_the_folder_is_refused(path: str, tmp_path: Path) -> None:
-    save(tmp_path / "model", *KINDS["Dense"][:1], **KINDS["Dense"][1])
-    steps = json.loads((tmp_path / "model/modules.json").read_text())
-    steps[2]["path"] = path
-    (tmp_path / "model/modules.json").write_text(json.dumps(steps))
-    with pytest.raises(ModelError, match="has a step in"):
-        models.find(str(tmp_path / "model"))

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import safetensors.torch
 import torch
 import transformers
 
@@ -15,32 +14,15 @@ from clsviz.encoder.encoder import load
 from clsviz.errors import CorpusError, ModelError
 from clsviz.sources.models import unknown_tokens
 
-from .conftest import Build, weights, write_model, write_tokenizer
+from .conftest import GPT, WEIGHTS, Build, configure, reweigh, weights, write_model, write_tokenizer
 
-WEIGHTS = "model.safetensors"
 DENSE = "encoder.layer.1.output.dense.weight"
-
-
-def configure(folder: Path, **settings: Any) -> None:
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | settings))
-
-
-def reweigh(folder: Path, change: Callable[[dict[str, torch.Tensor]], Any]) -> None:
-    path = folder / WEIGHTS
-    tensors = safetensors.torch.load_file(path)
-    change(tensors)
-    safetensors.torch.save_file(tensors, path, {"format": "pt"})
-
-
-def write_gpt2(folder: Path) -> None:
-    write_model(folder, "GPT2", n_layer=2, n_embd=16, n_head=2, n_positions=64)
 
 
 REFUSALS: dict[str, Callable[[Path], Any]] = {
     "has no .CLS. token": lambda folder: write_tokenizer(folder, frame="$A", cls_token=None),
     "does not begin": lambda folder: write_tokenizer(folder, frame="$A [SEP] [CLS]"),
-    "the same for every sentence": write_gpt2,
+    "the same for every sentence": lambda folder: write_model(folder, "GPT2", **GPT),
     "not supported": lambda folder: write_model(folder, "Canine"),
     "code that comes": lambda folder: configure(folder, model_type="odd", auto_map={}),
     "“odd”, unknown": lambda folder: configure(folder, model_type="odd"),

@@ -42,10 +42,8 @@ def answered(similarity: str, own: Ranking, *fixes: Any) -> SearchNumbers:
 UNCLEARLY = (3.4, "over_exposed", False)
 SHARE = "the shortest fifth takes {} times its share"
 VERDICTS = {
-    (
-        0.19,
-        OVER_EXPOSED,
-    ): "Can’t tell: the search finds the right text hardly more often than chance.",
+    (0.19, OVER_EXPOSED): "Can’t tell: the search finds the right text hardly more often than "
+    "chance.",
     (0.5, OVER_EXPOSED, UNCLEAR): f"Yes: by cosine, {SHARE.format(3.4)}.",
     (0.5, (160.0, "over_exposed", True)): f"Yes: by cosine, {SHARE.format(160)}.",
     (0.5, *[FAIR] * 4, UNDER_EXPOSED): "Yes: by cosine, the longest fifth takes only 0.2 times "

@@ -51,6 +51,9 @@ def test_qrels_name_queries_of_another_file(name, content, tmp_path) -> None:
     assert pairs_of(tmp_path / name, {"q0": "a", "q1": "b", "q2": "c"}) == PAIRS
     (tmp_path / "queries.jsonl").write_text(QUERIES)
     assert pairs_of(tmp_path / name) == pairs_of(tmp_path) == PAIRS
+    (tmp_path / "torn.txt").write_text("q0 0 1 2\n\nq0 0 2\nq1 0 3 1\n")
+    with pytest.raises(CorpusError, match="Line 3 of “torn"):
+        judgements.read(tmp_path / "torn.txt")
     frame = FRAME.assign(query=["q0", "q0", "q9"])
     assert pairs_of(frame, tmp_path / "queries.jsonl") == {"a": PAIRS["a"]}
 
