@@ -87,13 +87,7 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
             "overlap": _details_of_overlap(answer),
             **excess,
         },
-        picture={
-            "advised": advised,
-            "own": BY[answer.similarity],
-            "judged": [(gain.recall, gain.difference, *gain.interval) for gain in answer.gains],
-            "uncut": answer.judged and float(answer.judged.recalls[-1].mean()),
-            "yours": _details(answer.own_chunks),
-        },
+        picture={"advised": advised, "own": BY[answer.similarity]},
         caveats=tuple(dict.fromkeys((*unknown, *cut.caveats, *judged, *own, *shipped))),
         table=_table(sizes),
         about={
