@@ -257,13 +257,13 @@ def chunk_test(
     workspace: Workspace,
     progress: Progress,
     texts: Any = None,
-    own: Any = None,
+    own: Any = "",
 ) -> ChunkNumbers:
     """Cut a corpus into chunks of several sizes, and search each for its sentences.
 
     With titles or judged searches, whole texts are searched, too, as many as `sample_size` allows
     whole texts. texts: in memory, in the place of the corpus. own: the user's chunks, in memory or
-    the name of a file. Raises ClsvizError.
+    the name of a file, if any. Raises ClsvizError.
     """
     titles, judged = settings.titles, None
     with progress.at("fetch"):

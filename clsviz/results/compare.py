@@ -1,14 +1,14 @@
 """Compare models: search, probe and norm of several models on the same sentences."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clsviz.analyses.compare import CHUNKS, SEARCH, CompareNumbers, Numbers, compare_key
+from clsviz.analyses.compare import CHUNKS, OWN, SEARCH, CompareNumbers, Numbers, compare_key
 from clsviz.numbers import counted, folded, length, lowered, percent
 from clsviz.results import provenance
 from clsviz.results.chunks import EASY, STRINGS
@@ -140,7 +140,7 @@ def _is_telling(rows: Sequence[Numbers]) -> bool:
 def _table(numbers: CompareNumbers) -> "pd.DataFrame":
     """A row for each model, for a paper; NaN where undefined.
 
-    Columns: model, label, corpus, n_used; SEARCH, of the search; CHUNKS; COLUMNS; …_low
+    Columns: model, label, corpus, n_used; SEARCH, of the search; CHUNKS; maybe OWN; COLUMNS; …_low
     and …_high are 95% intervals, and …_margin a difference beyond which two models of a corpus
     differ; then settings, revisions, fingerprints and versions.
     """
@@ -196,6 +196,9 @@ def _facts(table: "pd.DataFrame", is_equal_length: bool) -> tuple[Fact, ...]:
         ("error_difference", "the last probe’s error by", error, table["unit"].iloc[0]),
         ("r_squared_difference", "R² of the norm by", norm, "points"),
     ]
+    if OWN[0] in table:
+        own = Contrast.of(table[OWN[0]], table[f"{OWN[0]}_margin"].max())
+        leads.append(("own_chunks_difference", "exact sentences in your chunks by", own, "points"))
     facts = [
         Fact(key, label, lead.difference, lead.interval, form)
         for key, label, lead, form in leads
@@ -224,10 +227,7 @@ def _caveats(numbers: CompareNumbers, table: "pd.DataFrame") -> tuple[str, ...]:
         caveats.append(f"The search is {where}.")
         if not _is_telling(rows):
             caveats.append("All models find the right text hardly more often than chance.")
-        shares = {label: row["truncated"] for label, row in zip(labels, rows, strict=True)}
-        cut = ", ".join(f"{label} of {percent(share)}" for label, share in shares.items() if share)
-        if cut:
-            caveats.append(f"The models read only the beginning of long texts: {cut}.")
+        caveats += _truncated("long texts", labels, [row["truncated"] for row in rows])
         caveats += searches.caveats
     elif searches:
         caveats.append(f"No search was tested: {searches}")
@@ -236,6 +236,10 @@ def _caveats(numbers: CompareNumbers, table: "pd.DataFrame") -> tuple[str, ...]:
         caveats.append(f"Chunks of {n} are the longest that all models were tried on.")
         caveats += [f"{EASY}: real ones are found less often.", f"{STRINGS}."]
         caveats += inputs.chunks.caveats
+        if OWN[0] in table:
+            in_two = percent(table["own_chunks_cut_in_two"].iloc[0])
+            caveats.append(f"Your chunks cut {in_two} of sentences in two: no model finds these.")
+            caveats += _truncated("your chunks", labels, table["own_chunks_truncated"])
     elif inputs.chunks:
         caveats.append(f"No chunks were tested: {inputs.chunks}")
     n_long, n_truncated = comparison.n_long, comparison.n_truncated
@@ -264,6 +268,13 @@ def _caveats(numbers: CompareNumbers, table: "pd.DataFrame") -> tuple[str, ...]:
     return tuple(dict.fromkeys(caveats))  # the search may be in the same corpus
 
 
+def _truncated(what: str, labels: Sequence[str], shares: Iterable[float]) -> list[str]:
+    """A caveat on the shares of texts that models read in part, where there are any."""
+    pairs = zip(labels, shares, strict=True)
+    cut = ", ".join(f"{label} of {percent(share)}" for label, share in pairs if share)
+    return [f"The models read only the beginning of {what}: {cut}."] * bool(cut)
+
+
 def _command(comparisons: Sequence[CompareNumbers]) -> str:
     """The command that repeats a comparison; none does for sentences in memory."""
     inputs = comparisons[0].inputs
@@ -274,5 +285,6 @@ def _command(comparisons: Sequence[CompareNumbers]) -> str:
         "search_corpus": search.corpus if search else "",
         "search_pooling": search.pooling if search else DEFAULTS["search_pooling"],
         "chunks": bool(inputs.chunks),
+        "own_chunks": inputs.own_chunks,
     }
     return provenance.command("compare", view, settings)
