@@ -303,7 +303,7 @@ def compare(
         names += [MPNET if is_default else UNTRAINED + base if base == names[0] else base]
     check_models(names)
     views = [replace(experiment, corpus=name) for name in dict.fromkeys(corpora)] or [experiment]
-    search = comparing.search_of(experiment, search_corpus, search_pooling)
+    search = comparing.search_of(experiment, search_corpus, search_pooling, has_chunks)
     if encode:
         _check_private()
         runner = Functions(encode, None, count_tokens)
@@ -353,7 +353,8 @@ def report(
         options: dict[str, Any] = {"store": workspace, "progress": shows}
         view = {**asdict(heeded("probe", experiment)), "corpus": corpus, **options}
         del view["model"]
-        search = comparing.search_of(experiment, search_corpus, search_pooling)
+        file = name_of(own_chunks)
+        search = comparing.search_of(experiment, search_corpus, search_pooling, bool(file))
         searched: dict[str, Any] = {
             "search_corpus": search_corpus,
             "search_pooling": search_pooling,
@@ -385,9 +386,8 @@ def report(
         title, drawn = f"{weights.label} on {sample.corpus.label}", f"{len(sample):,} sentences"
         if is_card:
             also = {"others": list(others) or (), **searched, "similarity": of_search["similarity"]}
-            also |= {"search_titles": of_search["titles"]}
+            also |= {"search_titles": of_search["titles"], "own_chunks": file}
             also |= {f"search_{name}": value for name, value in of_corpus.items()}
-            also["own_chunks"] = name_of(own_chunks)
             command = provenance.command("report", experiment, also)
             command = "" if encode else command and f"{command} --output card.md"
             return card(title, answers, command)

@@ -28,17 +28,9 @@ from clsviz.sources.models import RECORDED, Weights
 from clsviz.sources.sampling import Measured, Prepared
 from clsviz.sources.searches import Searches, bounded
 from clsviz.sources.searches import find as find_searches
-from clsviz.statistics import ridge
+from clsviz.statistics import intervals, ridge
 from clsviz.statistics.exposure import Evaluation
-from clsviz.statistics.intervals import (
-    Floats,
-    check_different,
-    clusterings,
-    margin,
-    means,
-    resample,
-    wilson_bound,
-)
+from clsviz.statistics.intervals import Floats
 from clsviz.statistics.line import r2_margin
 
 if TYPE_CHECKING:
@@ -154,12 +146,8 @@ def compare(
     """Compare models on a sample of each experiment, and by searches of one corpus.
 
     names: of the models. texts: in memory, in the place of the corpus. has_chunks: also cut the
-    texts that are searched. own: the user's chunks of these, as `chunk_test` has them. Raises
-    ClsvizError, SettingError where there is no corpus to cut.
+    texts that are searched. own: the user's chunks of these, if any. Raises ClsvizError.
     """
-    if search is None and has_chunks:
-        reason = "chunks is set, and search_corpus is empty."
-        raise SettingError(reason, "Name the corpus whose texts are cut.")
     if RECORDED.keys() & {*names} and not isinstance(workspace.runner, NoRunner):
         from_store = replace(workspace, runner=NoRunner())
         with suppress(NotMeasured):  # then its weights are not needed
@@ -180,8 +168,16 @@ def compare(
     return [_compare(inputs, workspace, progress) for inputs in made]
 
 
-def search_of(experiment: Experiment, corpus: str, pooling: Pooling) -> Experiment | None:
-    """The settings of the search in a corpus; None where there is none."""
+def search_of(
+    experiment: Experiment, corpus: str, pooling: Pooling, has_chunks: bool = False
+) -> Experiment | None:
+    """The settings of the search in a corpus; None where there is none.
+
+    Raises SettingError where chunks are tested, too, and there is no corpus to cut.
+    """
+    if not corpus and has_chunks:
+        reason = "Chunks are set, and search_corpus is empty."
+        raise SettingError(reason, "Name the corpus whose texts are cut.")
     if not corpus:
         return None
     names = ("model", "seed", "query_prompt", "text_prompt")
@@ -328,9 +324,9 @@ def _computed(inputs: CompareInputs, workspace: Workspace, progress: Progress) -
             lines.append((lengths, norms))
         models.append(numbers)
         problems.append(problem)
-    groupings = clusterings(parts[0]["cluster"], parts[0].get("row_group"))
-    intervals, error_margin = means(list(misses.values()), groupings)
-    for place, (low, high) in zip(misses, intervals, strict=True):
+    groupings = intervals.clusterings(parts[0]["cluster"], parts[0].get("row_group"))
+    ends, error_margin = intervals.means(list(misses.values()), groupings)
+    for place, (low, high) in zip(misses, ends, strict=True):
         guess = models[place]["guess_error"]
         models[place] |= {
             "last_probe_error_low": low * guess,
@@ -376,7 +372,7 @@ def _numbers(
             "guess_error": baseline_error(used),
         }
     try:
-        check_different(used["cluster"])
+        intervals.check_different(used["cluster"])
         line = line_of(measured, layer_of(measured, experiment), used, used["norm"])
     except Undefined as problem:
         return numbers, problem
@@ -403,7 +399,8 @@ def _chunks(cuts: Sequence[ChunkNumbers], seed: int) -> list[Numbers]:
 def _margin(recalls: Sequence[Floats], seed: int) -> float:
     """By how much models differ beyond chance, from the recalls of each on the same searches."""
     n = len(recalls[0])
-    return margin(resample(recalls, np.arange(n), seed) / n, wilson_bound(n))
+    draws = intervals.resample(recalls, np.arange(n), seed) / n
+    return intervals.margin(draws, intervals.wilson_bound(n))
 
 
 def _search(searches: Searches, rankings: Sequence[Rankings], seed: int) -> list[Numbers]:

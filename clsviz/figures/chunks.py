@@ -28,20 +28,22 @@ def chunks(result: Result) -> Figure:
     own_x = [math.log10(own["tokens"])] if own else []
     xs, ys = style.ends(x, *own_x, room=0.05), [0.0, 1.05]
     lines, notes = list[Trace](), list[Trace]()
+    dots: Trace = {"width": 1, "dash": "dot"}
     if advised and math.log10(advised) < x.max():
         at = math.log10(advised)
-        lines.append(style.trace("advised", [at, at], ys, line=_dots(style.SUMMARY)))
+        lines.append(style.trace("advised", [at, at], ys, line=dots | {"color": style.SUMMARY}))
         corner: Trace = {"x": at, "y": 0, "xanchor": "left", "yanchor": "bottom", "xshift": 4}
         notes.append(style.note(f"advised: {advised} tokens", style.SUMMARY, **corner))
     bands, curves = _retrievers(result, x)
     if whole := result.details["whole"]:
-        uncut = [whole["recall_at_10"]] * 2
-        lines.append(style.trace("texts that are not cut", xs, uncut, line=_dots(style.OTHER)))
+        uncut, look = [whole["recall_at_10"]] * 2, dots | {"color": style.OTHER}
+        lines.append(style.trace("texts that are not cut", xs, uncut, line=look))
         curves.append(_judged(whole["chunks"], x))
     if own:
         share, ends = own["recall_at_1_of_equal"], own["interval_of_equal"]
-        text = f"your chunks of {own['tokens']:.0f} tokens:<br>{_found(share, *ends)}"
-        look: Trace = {"line": {"color": style.OWN, "width": 1}}
+        text = f"your chunks of {own['tokens']:.0f} tokens:<br><b>found by {percent(share)} "
+        text += f"({' to '.join(map(percent, ends))})</b>"
+        look = {"line": {"color": style.OWN, "width": 1}}
         lines.append(style.trace("interval of your chunks", own_x * 2, ends, **look))
         look = {"mode": "markers", "marker": style.STAR}
         curves.append(style.trace("your chunks", own_x, [share], [text], **look))
@@ -72,13 +74,13 @@ def _retrievers(result: Result, x: Values) -> tuple[list[Trace], list[Trace]]:
     for way in names:
         rows, colour = table.loc[table["way"] == way, COLUMNS], style.colour_of(way)
         texts = [
-            f"{way}, {result.details['n_equal']:,} chunks of {tokens:,.0f} tokens:<br>"
-            f"{_found(*numbers)}"
-            for tokens, *numbers in rows.itertuples(index=False)
+            f"{way}, {result.details['n_equal']:,} chunks of {tokens:,.0f} tokens:<br><b>found by "
+            f"{percent(share)} ({percent(low)} to {percent(high)})</b>"
+            for tokens, share, low, high in rows.itertuples(index=False)
         ]
-        _, share, low, high = rows.to_numpy().T
-        bands.append(style.area(way, x, low, high, colour, 0.15))
-        curves.append(_curve(way, x, share, texts, colour))
+        _, shares, lows, highs = rows.to_numpy().T
+        bands.append(style.area(way, x, lows, highs, colour, 0.15))
+        curves.append(_curve(way, x, shares, texts, colour))
     return bands, curves
 
 
@@ -93,15 +95,7 @@ def _judged(sizes: Sequence[Mapping[str, Any]], x: Values) -> Trace:
     return _curve("right texts", x[: len(sizes)], recalls, texts, style.OTHER)
 
 
-def _found(share: float, low: float, high: float) -> str:
-    return f"<b>found by {percent(share)} ({percent(low)} to {percent(high)})</b>"
-
-
 def _curve(name: str, x: Values, y: Values, texts: Sequence[str], colour: str) -> Trace:
     marker = {"color": colour, "size": 7}
     look: Trace = {"line": {"color": colour, "width": 2}, "marker": marker}
     return style.trace(name, x, y, texts, mode="lines+markers", **look)
-
-
-def _dots(colour: str) -> Trace:
-    return {"color": colour, "width": 1, "dash": "dot"}

@@ -57,28 +57,25 @@ def result(numbers: CompareNumbers) -> Result:
 
 
 def results(comparisons: Sequence[CompareNumbers]) -> Result:
-    """The answer on one corpus, or on several."""
-    answers = [result(numbers) for numbers in comparisons]
-    answer = answers[0] if len(answers) == 1 else joined(answers, comparisons)
-    return replace(answer, answered=comparisons)
-
-
-def joined(results: Sequence[Result], comparisons: Sequence[CompareNumbers]) -> Result:
-    """The answers on several corpora as one, whose table has a row for each model and corpus."""
+    """The answer on one corpus, or on several: then with a row for each model and corpus."""
     import pandas as pd
 
-    one, is_same = results[0], len({result.verdict for result in results}) == 1
-    verdicts = [f"{result.table['corpus'].iloc[0]}: {result.verdict}" for result in results]
-    caveats = [caveat for result in results for caveat in result.caveats]
+    answers = list(map(result, comparisons))
+    one, is_same = answers[0], len({answer.verdict for answer in answers}) == 1
+    if len(answers) == 1:
+        return replace(one, answered=comparisons)
+    verdicts = [f"{answer.table['corpus'].iloc[0]}: {answer.verdict}" for answer in answers]
+    caveats = [caveat for answer in answers for caveat in answer.caveats]
     return replace(
         one,
         verdict=one.verdict if is_same else "It depends on the corpus.",
-        facts=(Fact("n_corpora", "corpora", len(results), form="count"),),
-        details={"models": [model for result in results for model in result.details["models"]]},
+        facts=(Fact("n_corpora", "corpora", len(answers), form="count"),),
+        details={"models": [model for answer in answers for model in answer.details["models"]]},
         caveats=tuple(dict.fromkeys(caveats if is_same else verdicts + caveats)),
-        table=pd.concat([result.table for result in results], ignore_index=True),
-        about={**one.about, "seconds": sum(result.about["seconds"] for result in results)},
+        table=pd.concat([answer.table for answer in answers], ignore_index=True),
+        about={**one.about, "seconds": sum(answer.about["seconds"] for answer in answers)},
         command=_command(comparisons),
+        answered=comparisons,
     )
 
 
@@ -147,10 +144,7 @@ def _table(numbers: CompareNumbers) -> "pd.DataFrame":
     import pandas as pd
 
     inputs, comparison, rows = numbers.inputs, numbers.comparison, numbers.searched
-    n_searches, search_corpus, search_fingerprint = 0, "", ""
-    if isinstance(inputs.searches, Searches):
-        n_searches, search_corpus = len(inputs.searches.relevant), inputs.searches.texts.label
-        search_fingerprint = inputs.searches.fingerprint
+    searches = inputs.searches if isinstance(inputs.searches, Searches) else None
     corpus, experiment = inputs.prepared[0].sample.corpus, inputs.experiment
     labels = Counter(one.weights.label for one in inputs.prepared)
     view = ("seed", "precision", "length_cutoff", "unit", "pooling")
@@ -165,7 +159,7 @@ def _table(numbers: CompareNumbers) -> "pd.DataFrame":
             "corpus": corpus.label,
             "n_used": comparison.n_used,
             **{name: search[name] for name in SEARCH},
-            "n_searches": n_searches,
+            "n_searches": len(searches.relevant) if searches else 0,
             **chunks,
             **of_model,
             "last_probe_error_margin": comparison.error_margin * of_model["guess_error"],
@@ -176,8 +170,8 @@ def _table(numbers: CompareNumbers) -> "pd.DataFrame":
             "model_fingerprint": weights.fingerprint,
             "corpus_revision": corpus.reading.revision,
             "corpus_fingerprint": corpus.fingerprint,
-            "search_corpus": search_corpus,
-            "search_fingerprint": search_fingerprint,
+            "search_corpus": searches.texts.label if searches else "",
+            "search_fingerprint": searches.fingerprint if searches else "",
             **{f"version_{name}": number for name, number in provenance.versions().items()},
         }
         table.append(row)

@@ -238,7 +238,7 @@ def _own(
     """
     name, is_name = name_of(own), isinstance(own, str | Path)
     if is_name and not corpora.is_file(name):
-        reason = f"chunks is {quote(name)}, not a file."
+        reason = f"Your chunks are {quote(name)}, not a file."
         raise SettingError(reason, "Name a .parquet, .jsonl or .csv.")
     view = Experiment(corpus=name, sample_size="all")
     corpus = searches.whole_texts(view, root, IDS, None if is_name else own, progress)
