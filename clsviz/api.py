@@ -46,6 +46,7 @@ from clsviz.settings import (
     refuse,
     settings_of,
 )
+from clsviz.sources.chunks import name_of
 from clsviz.sources.models import MPNET, UNTRAINED
 
 Store: TypeAlias = str | Path | Workspace | None
@@ -243,17 +244,13 @@ def chunk_test(
     table with a row for each way to search and each length. Raises ClsvizError, also where under
     100 sentences can search.
     """
-    is_name = isinstance(chunks, str | Path)
-    of_chunks = str(chunks) if is_name else "memory"
-    cut = ChunkTestSettings(
-        titles, searches, queries, similarity, chunk_tokens, max_lost, of_chunks, overlap
-    )
+    of_pipeline = chunk_tokens, max_lost, name_of(chunks)
+    cut = ChunkTestSettings(titles, searches, queries, similarity, *of_pipeline, overlap)
     encode = settings.get("encode")
     with _encoding(model, settings, store, runner) as (model, workspace):
         experiment, texts = _experiment(model, corpus, settings, "chunk-test")
         refuse("chunk-test", experiment, cut)
-        own = (of_chunks or None) if is_name else chunks
-        inputs = workspace, _progress(progress), texts, own
+        inputs = workspace, _progress(progress), texts, chunks
         numbers = chunking.chunk_test(experiment, cut, *inputs)
     result = chunk_words.result(numbers, experiment, cut)
     return replace(result, command="") if encode else result
@@ -267,6 +264,7 @@ def compare(
     search_corpus: str = DEFAULTS["search_corpus"],
     search_pooling: Pooling = DEFAULTS["search_pooling"],
     chunks: bool = False,
+    own_chunks: Any = "",
     encode: Mapping[str, Encode] = NO_FUNCTIONS,
     count_tokens: Callable[[str], int] | None = None,
     store: Store = None,
@@ -282,8 +280,9 @@ def compare(
     corpora: several names, in the place of corpus.
     search_corpus: what all models search by cosine, as `search_test` does; "" for no search.
     search_pooling: the vector that searches. chunks: also cut the texts that are searched into
-    chunks, as `chunk_test` does. encode: functions by names, compared with the models, or with each
-    other; see `search_test`. The other settings are those of `measure`.
+    chunks, as `chunk_test` does. own_chunks: also search those of your splitter, which `chunk_test`
+    has as chunks. encode: functions by names, compared with the models, or with each other; see
+    `search_test`. The other settings are those of `measure`.
 
     Returns differences with intervals by a paired bootstrap as facts, and a table with a row for
     each model and corpus. Raises ClsvizError.
@@ -295,20 +294,22 @@ def compare(
         )
     names = [name.strip() for name in (*names, *encode) if name.strip()] or [DEFAULTS["model"]]
     experiment, texts = _experiment(names[0], corpus, settings)
+    has_chunks = chunks or bool(name_of(own_chunks))
     if len(names) == 1 and not encode:
-        others = search_corpus, search_pooling, chunks, texts, *corpora
+        others = search_corpus, search_pooling, has_chunks, texts, *corpora
         defaults = DEFAULTS["search_corpus"], DEFAULTS["search_pooling"], False, None
         is_default = (experiment, others) == (Experiment(), defaults)
         base = names[0].removeprefix(UNTRAINED)
         names += [MPNET if is_default else UNTRAINED + base if base == names[0] else base]
     check_models(names)
     views = [replace(experiment, corpus=name) for name in dict.fromkeys(corpora)] or [experiment]
-    search = comparing.search_of(experiment, search_corpus, search_pooling)
+    search = comparing.search_of(experiment, search_corpus, search_pooling, has_chunks)
     if encode:
         _check_private()
         runner = Functions(encode, None, count_tokens)
     inputs = names, views, search, Workspace.of(store, runner), _progress(progress), texts
-    result = compare_words.results(comparing.compare(*inputs, has_chunks=chunks))
+    numbers = comparing.compare(*inputs, has_chunks=has_chunks, own=own_chunks)
+    result = compare_words.results(numbers)
     return replace(result, command="") if encode else result
 
 
@@ -323,6 +324,7 @@ def report(
     search_column: str = "",
     search_encoding: str = "",
     similarity: Similarity = "auto",
+    own_chunks: Any = "",
     is_card: bool = False,
     store: Store = None,
     progress: Shows = silent,
@@ -333,9 +335,9 @@ def report(
 
     others: models to compare with. search_corpus: what is searched; "" for no search.
     search_pooling: the vector that searches. search_titles, search_column, search_encoding,
-    similarity: as titles, column, encoding and similarity of `search_test`. is_card: the verdicts
-    in Markdown instead, for the page of a model. The other settings are those of `measure`, or a
-    function's, as of `search_test`.
+    similarity: as titles, column, encoding and similarity of `search_test`. own_chunks: as chunks
+    of `chunk_test`. is_card: the verdicts in Markdown instead, for the page of a model. The other
+    settings are those of `measure`, or a function's, as of `search_test`.
 
     Returns the page, of at most 4 MB. Raises ClsvizError where model or corpus cannot be read; an
     answer that fails otherwise says so in its place.
@@ -351,7 +353,8 @@ def report(
         options: dict[str, Any] = {"store": workspace, "progress": shows}
         view = {**asdict(heeded("probe", experiment)), "corpus": corpus, **options}
         del view["model"]
-        search = comparing.search_of(experiment, search_corpus, search_pooling)
+        file = name_of(own_chunks)
+        search = comparing.search_of(experiment, search_corpus, search_pooling, bool(file))
         searched: dict[str, Any] = {
             "search_corpus": search_corpus,
             "search_pooling": search_pooling,
@@ -365,7 +368,8 @@ def report(
             searching = {**asdict(replace(search, **of_corpus)), **of_search, **options}
             asked["search"] = partial(search_test, **searching)
             size = COMMANDS["chunk-test"].defaults["sample_size"]
-            asked["chunks"] = partial(chunk_test, **{**searching, "sample_size": size})
+            cutting = {**searching, "sample_size": size, "chunks": own_chunks}
+            asked["chunks"] = partial(chunk_test, **cutting)
         if others:
             asked["compare"] = partial(compare, [model, *others], **view, **searched)
         inside = {name: getattr(experiment, name) for name in ("model", "seed", "precision")}
@@ -382,7 +386,7 @@ def report(
         title, drawn = f"{weights.label} on {sample.corpus.label}", f"{len(sample):,} sentences"
         if is_card:
             also = {"others": list(others) or (), **searched, "similarity": of_search["similarity"]}
-            also |= {"search_titles": of_search["titles"]}
+            also |= {"search_titles": of_search["titles"], "own_chunks": file}
             also |= {f"search_{name}": value for name, value in of_corpus.items()}
             command = provenance.command("report", experiment, also)
             command = "" if encode else command and f"{command} --output card.md"

@@ -77,7 +77,7 @@ QUESTIONS: Final = (
              SENTENCES, next="How does it do that?"),
     Question("model", "Inside the model", "What happens to [CLS] on its way?", "schema",
              SENTENCES),
-    Question("", "", "", "", tuple(dict.fromkeys((*MODELS, *SEARCH))), "report", "report"),
+    Question("", "", "", "", (*MODELS, *SEARCH, "own_chunks"), "report", "report"),
 )
 # fmt: on
 """In the order in which they lead to each other; the page of the first is also at /."""

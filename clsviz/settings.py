@@ -166,7 +166,7 @@ _ROWS: Final = (
             word=("none", ""), is_more=True, is_verbatim=True),
     Setting("own_chunks", "", "Your chunks",
             "A file of the chunks that your splitter makes of these texts, one a row.",
-            SEARCHES[1:], of_search="chunks", corpus="search_corpus"),
+            (*SEARCHES[1:], *SAMPLES[2:]), of_search="chunks", corpus="search_corpus"),
     Setting("seed", 0, "Seed", "Of the draw, and of random weights.", (*EVERY, OWN),
             ends=(0, 2**32 - 1), is_more=True),
     Setting("search_titles", "", "Column that searches",

@@ -19,16 +19,8 @@ from clsviz.sources.chunks import Chunks, Cutting
 from clsviz.sources.models import Weights, limit_of
 from clsviz.sources.sampling import Prepared, Sample
 from clsviz.sources.searches import Searches, corpus_of
-from clsviz.statistics import ranking
-from clsviz.statistics.containment import (
-    LEAST_THIRDS,
-    N_EQUAL,
-    Recall,
-    between,
-    crossing,
-    expected,
-    position_effect,
-)
+from clsviz.statistics import containment, ranking
+from clsviz.statistics.containment import N_EQUAL, Recall, expected
 from clsviz.statistics.intervals import Floats, Interval, of_mean
 from clsviz.statistics.lengths import unread_share
 from clsviz.statistics.ranking import Floats32, Qrels
@@ -183,11 +175,11 @@ class ChunkNumbers:
         }
         tokens = [one.tokens for one in measured]
         shares = shares_of(measured, similarity, n_equal)
-        length = crossing(shares, tokens, KEPT, seed)
+        length = containment.crossing(shares, tokens, KEPT, seed)
         read = [one for one in measured if one.truncated <= MOST_CUT]  # the shorter ones
         columns = [one.ranks[way] for one in read], [one.positions for one in read]
         ranks, positions = (np.reshape(c, (-1, measured[0].ranks.shape[1])) for c in columns)
-        position = position_effect(ranks, positions, sizes[: len(read)], seed)
+        position = containment.position_effect(ranks, positions, sizes[: len(read)], seed)
         numbers = cls(inputs, measured, similarity, recalls, n_equal, length, position, judged)
         if judged:
             *of_sizes, uncut = judged.recalls
@@ -198,7 +190,7 @@ class ChunkNumbers:
         recall = Recall.of(own.ranks[way], own.positions, 1, own.n_chunks, n_equal, seed)
         (own_shares,), is_in = shares_of([own], similarity, n_equal), own.ranks[way] <= own.n_chunks
         contained = float(own_shares[is_in].mean()) if is_in.any() else np.nan
-        by_sentences, near = between(shares, tokens, own.tokens)
+        by_sentences, near = containment.between(shares, tokens, own.tokens)
         cut, gain = float((~is_in).mean()), Gain.of(by_sentences, own_shares, seed)
         return replace(numbers, own_chunks=OwnNumbers(own, recall, contained, cut, gain, near))
 
@@ -256,13 +248,13 @@ def chunk_test(
     workspace: Workspace,
     progress: Progress,
     texts: Any = None,
-    own: Any = None,
+    own: Any = "",
 ) -> ChunkNumbers:
     """Cut a corpus into chunks of several sizes, and search each for its sentences.
 
     With titles or judged searches, whole texts are searched, too, as many as `sample_size` allows
     whole texts. texts: in memory, in the place of the corpus. own: the user's chunks, in memory or
-    the name of a file. Raises ClsvizError.
+    the name of a file, if any. Raises ClsvizError.
     """
     titles, judged = settings.titles, None
     with progress.at("fetch"):
@@ -309,10 +301,10 @@ def _with_controls(
         numbers = replace(numbers, overlap=(place, one, gain))
     low, high = numbers.position[1]
     if low > 0 or high < 0:
-        sizes = [size for size in numbers.sizes if size >= LEAST_THIRDS]
+        sizes = [size for size in numbers.sizes if size >= containment.LEAST_THIRDS]
         size = sizes[len(sizes) // 2]
         one = contained(inputs, cut.recut(size, seed=seed), *on)
-        shuffled = position_effect(one.ranks[[way]], one.positions[None], [size], seed)
+        shuffled = containment.position_effect(one.ranks[[way]], one.positions[None], [size], seed)
         numbers = replace(numbers, shuffled=shuffled)
     return numbers
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -21,23 +22,15 @@ from clsviz.numbers import lowered
 from clsviz.progress import Progress
 from clsviz.questions import DEFAULT_CHUNKED
 from clsviz.settings import Experiment, Pooling
-from clsviz.sources.chunks import Chunks
+from clsviz.sources.chunks import Chunks, name_of
 from clsviz.sources.chunks import find as find_chunks
 from clsviz.sources.models import RECORDED, Weights
 from clsviz.sources.sampling import Measured, Prepared
 from clsviz.sources.searches import Searches, bounded
 from clsviz.sources.searches import find as find_searches
-from clsviz.statistics import ridge
+from clsviz.statistics import intervals, ridge
 from clsviz.statistics.exposure import Evaluation
-from clsviz.statistics.intervals import (
-    Floats,
-    check_different,
-    clusterings,
-    margin,
-    means,
-    resample,
-    wilson_bound,
-)
+from clsviz.statistics.intervals import Floats
 from clsviz.statistics.line import r2_margin
 
 if TYPE_CHECKING:
@@ -59,6 +52,13 @@ CHUNKS: Final = (
 """Columns of the table: tokens of the chunks that keep three in four sentences; and of the longest
 chunks that all models read, their sentences, their number, and the searches that find them first.
 """
+
+OWN: Final = (
+    *("own_chunk_recall_at_1", "own_chunk_recall_at_1_low", "own_chunk_recall_at_1_high"),
+    *("own_chunk_recall_at_1_margin", "own_chunks_cut_in_two", "own_chunks_truncated"),
+)
+"""Columns of the table where the user has chunks: searches that find one of these first, and shares
+of sentences in none of them, and of chunks that the model reads in part."""
 
 LINE: Final = (
     *("r_squared", "r_squared_low", "r_squared_high", "slope", "slope_low", "slope_high"),
@@ -106,7 +106,7 @@ class CompareInputs:
     """Models to compare on the same sentences, by the same searches and on the same chunks.
 
     prepared: the models, with one sample. search: settings of the searches, None for none.
-    searches, chunks: those, or why there are none.
+    searches, chunks: those, or why there are none. own_chunks: the name of the user's, or "".
     """
 
     prepared: Sequence[Prepared]
@@ -114,6 +114,7 @@ class CompareInputs:
     search: Experiment | None = None
     searches: Searches | str = ""
     chunks: Chunks | str = ""
+    own_chunks: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,36 +141,43 @@ def compare(
     texts: Any = None,
     *,
     has_chunks: bool = False,
+    own: Any = "",
 ) -> list[CompareNumbers]:
     """Compare models on a sample of each experiment, and by searches of one corpus.
 
     names: of the models. texts: in memory, in the place of the corpus. has_chunks: also cut the
-    texts that are searched. Raises ClsvizError, SettingError where there is no corpus to cut.
+    texts that are searched. own: the user's chunks of these, if any. Raises ClsvizError.
     """
-    if search is None and has_chunks:
-        reason = "chunks is set, and search_corpus is empty."
-        raise SettingError(reason, "Name the corpus whose texts are cut.")
     if RECORDED.keys() & {*names} and not isinstance(workspace.runner, NoRunner):
         from_store = replace(workspace, runner=NoRunner())
         with suppress(NotMeasured):  # then its weights are not needed
             inputs = names, experiments, search, from_store, progress, texts
-            return compare(*inputs, has_chunks=has_chunks)
+            return compare(*inputs, has_chunks=has_chunks, own=own)
     seed, runner = experiments[0].seed, workspace.runner
     weights = [find_model(name, seed, progress, runner) for name in names]
     samples = [draw(view, workspace, progress, texts) for view in experiments]
     with progress.at("fetch"):
         cutting = replace(search, sample_size=DEFAULT_CHUNKED) if search and has_chunks else None
         searches = _find(find_searches, search, workspace, progress)
-        chunks = _find(find_chunks, cutting, workspace, progress)
+        chunks = _find(partial(find_chunks, own=own), cutting, workspace, progress)
+        of_search = search, searches, chunks, name_of(own)
     made = [
-        CompareInputs([Prepared(one, sample) for one in weights], view, search, searches, chunks)
+        CompareInputs([Prepared(one, sample) for one in weights], view, *of_search)
         for view, sample in zip(experiments, samples, strict=True)
     ]
     return [_compare(inputs, workspace, progress) for inputs in made]
 
 
-def search_of(experiment: Experiment, corpus: str, pooling: Pooling) -> Experiment | None:
-    """The settings of the search in a corpus; None where there is none."""
+def search_of(
+    experiment: Experiment, corpus: str, pooling: Pooling, has_chunks: bool = False
+) -> Experiment | None:
+    """The settings of the search in a corpus; None where there is none.
+
+    Raises SettingError where chunks are tested, too, and there is no corpus to cut.
+    """
+    if not corpus and has_chunks:
+        reason = "Chunks are set, and search_corpus is empty."
+        raise SettingError(reason, "Name the corpus whose texts are cut.")
     if not corpus:
         return None
     names = ("model", "seed", "query_prompt", "text_prompt")
@@ -230,10 +238,11 @@ def _compare(inputs: CompareInputs, workspace: Workspace, progress: Progress) ->
             inputs = replace(inputs, searches=_of_model(one.weights, error))
         try:
             if isinstance(inputs.chunks, Chunks) and search:
-                cut = ChunkInputs(one.weights, inputs.chunks)
-                part = progress.part(done, total, "texts")
-                measured = chunking.by_sizes(cut, search, workspace, part)
-                cuts.append(ChunkNumbers.of(cut, measured, "cosine", experiment.seed))
+                cut, yours = ChunkInputs(one.weights, inputs.chunks), inputs.chunks.own
+                on = search, workspace, progress.part(done, total, "texts")
+                measured = chunking.by_sizes(cut, *on)
+                own = chunking.contained(cut, yours, *on) if yours else None
+                cuts.append(ChunkNumbers.of(cut, measured, "cosine", experiment.seed, own=own))
                 done += n_chunks
         except Undefined as error:
             inputs = replace(inputs, chunks=_of_model(one.weights, error))
@@ -249,7 +258,7 @@ def _compare(inputs: CompareInputs, workspace: Workspace, progress: Progress) ->
                 rows = _search(inputs.searches, searched, experiment.seed)
         except Undefined as error:
             inputs = replace(inputs, searches=str(error))
-    return CompareNumbers(inputs, comparison, rows, _chunks(cuts), seconds)
+    return CompareNumbers(inputs, comparison, rows, _chunks(cuts, experiment.seed), seconds)
 
 
 def compare_key(inputs: CompareInputs) -> tuple[object, ...]:
@@ -315,9 +324,9 @@ def _computed(inputs: CompareInputs, workspace: Workspace, progress: Progress) -
             lines.append((lengths, norms))
         models.append(numbers)
         problems.append(problem)
-    groupings = clusterings(parts[0]["cluster"], parts[0].get("row_group"))
-    intervals, error_margin = means(list(misses.values()), groupings)
-    for place, (low, high) in zip(misses, intervals, strict=True):
+    groupings = intervals.clusterings(parts[0]["cluster"], parts[0].get("row_group"))
+    ends, error_margin = intervals.means(list(misses.values()), groupings)
+    for place, (low, high) in zip(misses, ends, strict=True):
         guess = models[place]["guess_error"]
         models[place] |= {
             "last_probe_error_low": low * guess,
@@ -363,7 +372,7 @@ def _numbers(
             "guess_error": baseline_error(used),
         }
     try:
-        check_different(used["cluster"])
+        intervals.check_different(used["cluster"])
         line = line_of(measured, layer_of(measured, experiment), used, used["norm"])
     except Undefined as problem:
         return numbers, problem
@@ -372,19 +381,31 @@ def _numbers(
     return numbers | dict(zip(LINE, of_line, strict=True)), Undefined("")
 
 
-def _chunks(cuts: Sequence[ChunkNumbers]) -> list[Numbers]:
-    """For each model CHUNKS."""
-    last, rows = min((len(one.own) for one in cuts), default=0) - 1, []
+def _chunks(cuts: Sequence[ChunkNumbers], seed: int) -> list[Numbers]:
+    """For each model CHUNKS, and OWN where the user has chunks."""
+    last, rows = min((len(one.own) for one in cuts), default=0) - 1, list[Numbers]()
+    own = [(one.own_chunks.measured.ranks[0] == 1).astype(float) for one in cuts if one.own_chunks]
     for one in cuts:
         recall, size = one.own[last], (one.sizes[last], one.measured[last].n_chunks)
         columns = one.advised or np.nan, *size, recall.recall_at_1, *recall.interval
         rows.append(dict(zip(CHUNKS, columns, strict=True)))
+        if yours := one.own_chunks:
+            recalls = yours.recall.recall_at_1, *yours.recall.interval, _margin(own, seed)
+            shares = yours.cut_in_two, yours.measured.truncated
+            rows[-1] |= dict(zip(OWN, (*recalls, *shares), strict=True))
     return rows
+
+
+def _margin(recalls: Sequence[Floats], seed: int) -> float:
+    """By how much models differ beyond chance, from the recalls of each on the same searches."""
+    n = len(recalls[0])
+    draws = intervals.resample(recalls, np.arange(n), seed) / n
+    return intervals.margin(draws, intervals.wilson_bound(n))
 
 
 def _search(searches: Searches, rankings: Sequence[Rankings], seed: int) -> list[Numbers]:
     """For each model the columns of a search; and truncated, the share of texts that it cuts."""
-    recalls, rows, n = [], [], len(searches.relevant)
+    recalls, rows = [], []
     for one in rankings:
         evaluation = Evaluation.of(searches.relevant, one.n_tokens, seed, one.families)
         ranking = evaluation.rank(one.retrievers["cosine"])
@@ -394,6 +415,5 @@ def _search(searches: Searches, rankings: Sequence[Rankings], seed: int) -> list
             numbers += [ranking.exposure[end], *(ranking.intervals[end] or (None, None))]
         row = dict(zip(SEARCH[:-1], np.array(numbers, np.float64).tolist(), strict=True))
         rows.append(row | {"truncated": float(one.truncated.mean())})
-    recall_margin = margin(resample(recalls, np.arange(n), seed) / n, wilson_bound(n))
-    of_all = {"recall_margin": recall_margin, "chance": evaluation.qrels.chance}
+    of_all = {"recall_margin": _margin(recalls, seed), "chance": evaluation.qrels.chance}
     return [row | of_all for row in rows]

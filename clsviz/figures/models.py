@@ -17,6 +17,7 @@ TOP, ABOVE, BELOW = 0.95, 0.4, 0.3
 PANELS: Final = {
     "recall_at_10": ("Right text<br>among ten", "percent"),
     "chunk_recall_at_1": ("Finds chunks<br>of {size} sentences", "percent"),
+    "own_chunk_recall_at_1": ("Finds your<br>chunks", "percent"),
     "last_probe_error": ("Probe misses<br>by ({unit})", "{unit}"),
     "r_squared": ("R² of<br>the norm", "percent"),
 }
@@ -34,7 +35,7 @@ def models(result: Result) -> Figure:
         corpora = map(style.escape, map(str, table["corpus"]))
         names = [" · ".join(pair) for pair in zip(names, corpora, strict=True)]
     words = {"unit": table["unit"].iloc[0], "size": f"{table['chunk_sentences'].iloc[0]:.0f}"}
-    columns = [column for column in PANELS if table[column].notna().any()]
+    columns = [column for column in PANELS if column in table and table[column].notna().any()]
     width = (1 + GAP) / max(len(columns), 1)
     data: list[Trace] = []
     axes: Trace = {}

@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from clsviz.analyses.chunks import (
-    KEPT,
-    ChunkNumbers,
-    OwnNumbers,
-    advised_of,
-    key_of,
-    n_shared,
-    nearest,
-    shares_of,
-)
+from clsviz.analyses import chunks as chunking
+from clsviz.analyses.chunks import KEPT, ChunkNumbers, OwnNumbers, advised_of, key_of, shares_of
 from clsviz.analyses.select import resolve
 from clsviz.errors import SettingError
 from clsviz.numbers import counted, percent, points, rounded
@@ -87,13 +79,7 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
             "overlap": _details_of_overlap(answer),
             **excess,
         },
-        picture={
-            "advised": advised,
-            "own": BY[answer.similarity],
-            "judged": [(gain.recall, gain.difference, *gain.interval) for gain in answer.gains],
-            "uncut": answer.judged and float(answer.judged.recalls[-1].mean()),
-            "yours": _details(answer.own_chunks),
-        },
+        picture={"advised": advised, "own": BY[answer.similarity]},
         caveats=tuple(dict.fromkeys((*unknown, *cut.caveats, *judged, *own, *shipped))),
         table=_table(sizes),
         about={
@@ -156,7 +142,9 @@ def _own(own: OwnNumbers, otherwise: str) -> tuple[str, str]:
     verdict = f"Your chunks keep a sentence findable in {share} of searches; {cut} of sentences are"
     better = own.by_sentences
     if better.interval[0] > 0:
-        advice = f"Cut where sentences end: then chunks of about {own.tokens:.0f} tokens keep "
+        advice = (
+            f"Make even chunks of whole sentences: of about {own.tokens:.0f} tokens, they keep "
+        )
         advice += f"{percent(better.recall)}, {points(better.difference)} more."
     elif own.recall.interval_of_equal[0] >= KEPT:
         advice = "Leave your chunks as they are."
@@ -172,7 +160,7 @@ def _overlap(answer: ChunkNumbers, share: float) -> str:
     ends = " to ".join(rounded(100 * end) for end in gain.interval)
     chunks = percent(variant.n_chunks / answer.measured[place].n_chunks - 1)
     size = answer.sizes[place]
-    overlap = f"{percent(share)}, {n_shared(size, share)} of {counted(size)},"
+    overlap = f"{percent(share)}, {chunking.n_shared(size, share)} of {counted(size)},"
     adds = f"Overlap of {overlap} adds {points(gain.difference)} ({ends})"
     return f"{adds} for {chunks} more vectors."
 
@@ -331,7 +319,7 @@ def _excess(answer: ChunkNumbers, settings: ChunkTestSettings) -> dict[str, Any]
             answer.own_chunks.recall
         )
     if wanted is not None:
-        place = nearest(tokens, wanted)
+        place = chunking.nearest(tokens, wanted)
         name = f"{tokens[place]:,.0f} tokens"
         if not 1 / NEAREST <= tokens[place] / wanted <= NEAREST:
             reason = f"No size of chunks has about {wanted:,} tokens: the nearest is"

@@ -1,14 +1,14 @@
 """Compare models: search, probe and norm of several models on the same sentences."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clsviz.analyses.compare import CHUNKS, SEARCH, CompareNumbers, Numbers, compare_key
+from clsviz.analyses.compare import CHUNKS, OWN, SEARCH, CompareNumbers, Numbers, compare_key
 from clsviz.numbers import counted, folded, length, lowered, percent
 from clsviz.results import provenance
 from clsviz.results.chunks import EASY, STRINGS
@@ -57,28 +57,25 @@ def result(numbers: CompareNumbers) -> Result:
 
 
 def results(comparisons: Sequence[CompareNumbers]) -> Result:
-    """The answer on one corpus, or on several."""
-    answers = [result(numbers) for numbers in comparisons]
-    answer = answers[0] if len(answers) == 1 else joined(answers, comparisons)
-    return replace(answer, answered=comparisons)
-
-
-def joined(results: Sequence[Result], comparisons: Sequence[CompareNumbers]) -> Result:
-    """The answers on several corpora as one, whose table has a row for each model and corpus."""
+    """The answer on one corpus, or on several: then with a row for each model and corpus."""
     import pandas as pd
 
-    one, is_same = results[0], len({result.verdict for result in results}) == 1
-    verdicts = [f"{result.table['corpus'].iloc[0]}: {result.verdict}" for result in results]
-    caveats = [caveat for result in results for caveat in result.caveats]
+    answers = list(map(result, comparisons))
+    one, is_same = answers[0], len({answer.verdict for answer in answers}) == 1
+    if len(answers) == 1:
+        return replace(one, answered=comparisons)
+    verdicts = [f"{answer.table['corpus'].iloc[0]}: {answer.verdict}" for answer in answers]
+    caveats = [caveat for answer in answers for caveat in answer.caveats]
     return replace(
         one,
         verdict=one.verdict if is_same else "It depends on the corpus.",
-        facts=(Fact("n_corpora", "corpora", len(results), form="count"),),
-        details={"models": [model for result in results for model in result.details["models"]]},
+        facts=(Fact("n_corpora", "corpora", len(answers), form="count"),),
+        details={"models": [model for answer in answers for model in answer.details["models"]]},
         caveats=tuple(dict.fromkeys(caveats if is_same else verdicts + caveats)),
-        table=pd.concat([result.table for result in results], ignore_index=True),
-        about={**one.about, "seconds": sum(result.about["seconds"] for result in results)},
+        table=pd.concat([answer.table for answer in answers], ignore_index=True),
+        about={**one.about, "seconds": sum(answer.about["seconds"] for answer in answers)},
         command=_command(comparisons),
+        answered=comparisons,
     )
 
 
@@ -140,17 +137,14 @@ def _is_telling(rows: Sequence[Numbers]) -> bool:
 def _table(numbers: CompareNumbers) -> "pd.DataFrame":
     """A row for each model, for a paper; NaN where undefined.
 
-    Columns: model, label, corpus, n_used; SEARCH, of the search; CHUNKS; COLUMNS; …_low
+    Columns: model, label, corpus, n_used; SEARCH, of the search; CHUNKS; maybe OWN; COLUMNS; …_low
     and …_high are 95% intervals, and …_margin a difference beyond which two models of a corpus
     differ; then settings, revisions, fingerprints and versions.
     """
     import pandas as pd
 
     inputs, comparison, rows = numbers.inputs, numbers.comparison, numbers.searched
-    n_searches, search_corpus, search_fingerprint = 0, "", ""
-    if isinstance(inputs.searches, Searches):
-        n_searches, search_corpus = len(inputs.searches.relevant), inputs.searches.texts.label
-        search_fingerprint = inputs.searches.fingerprint
+    searches = inputs.searches if isinstance(inputs.searches, Searches) else None
     corpus, experiment = inputs.prepared[0].sample.corpus, inputs.experiment
     labels = Counter(one.weights.label for one in inputs.prepared)
     view = ("seed", "precision", "length_cutoff", "unit", "pooling")
@@ -165,7 +159,7 @@ def _table(numbers: CompareNumbers) -> "pd.DataFrame":
             "corpus": corpus.label,
             "n_used": comparison.n_used,
             **{name: search[name] for name in SEARCH},
-            "n_searches": n_searches,
+            "n_searches": len(searches.relevant) if searches else 0,
             **chunks,
             **of_model,
             "last_probe_error_margin": comparison.error_margin * of_model["guess_error"],
@@ -176,8 +170,8 @@ def _table(numbers: CompareNumbers) -> "pd.DataFrame":
             "model_fingerprint": weights.fingerprint,
             "corpus_revision": corpus.reading.revision,
             "corpus_fingerprint": corpus.fingerprint,
-            "search_corpus": search_corpus,
-            "search_fingerprint": search_fingerprint,
+            "search_corpus": searches.texts.label if searches else "",
+            "search_fingerprint": searches.fingerprint if searches else "",
             **{f"version_{name}": number for name, number in provenance.versions().items()},
         }
         table.append(row)
@@ -196,6 +190,9 @@ def _facts(table: "pd.DataFrame", is_equal_length: bool) -> tuple[Fact, ...]:
         ("error_difference", "the last probe’s error by", error, table["unit"].iloc[0]),
         ("r_squared_difference", "R² of the norm by", norm, "points"),
     ]
+    if OWN[0] in table:
+        own = Contrast.of(table[OWN[0]], table[f"{OWN[0]}_margin"].max())
+        leads.append(("own_chunks_difference", "exact sentences in your chunks by", own, "points"))
     facts = [
         Fact(key, label, lead.difference, lead.interval, form)
         for key, label, lead, form in leads
@@ -224,10 +221,7 @@ def _caveats(numbers: CompareNumbers, table: "pd.DataFrame") -> tuple[str, ...]:
         caveats.append(f"The search is {where}.")
         if not _is_telling(rows):
             caveats.append("All models find the right text hardly more often than chance.")
-        shares = {label: row["truncated"] for label, row in zip(labels, rows, strict=True)}
-        cut = ", ".join(f"{label} of {percent(share)}" for label, share in shares.items() if share)
-        if cut:
-            caveats.append(f"The models read only the beginning of long texts: {cut}.")
+        caveats += _truncated("long texts", labels, [row["truncated"] for row in rows])
         caveats += searches.caveats
     elif searches:
         caveats.append(f"No search was tested: {searches}")
@@ -236,6 +230,10 @@ def _caveats(numbers: CompareNumbers, table: "pd.DataFrame") -> tuple[str, ...]:
         caveats.append(f"Chunks of {n} are the longest that all models were tried on.")
         caveats += [f"{EASY}: real ones are found less often.", f"{STRINGS}."]
         caveats += inputs.chunks.caveats
+        if OWN[0] in table:
+            in_two = percent(table["own_chunks_cut_in_two"].iloc[0])
+            caveats.append(f"Your chunks cut {in_two} of sentences in two: no model finds these.")
+            caveats += _truncated("your chunks", labels, table["own_chunks_truncated"])
     elif inputs.chunks:
         caveats.append(f"No chunks were tested: {inputs.chunks}")
     n_long, n_truncated = comparison.n_long, comparison.n_truncated
@@ -264,6 +262,13 @@ def _caveats(numbers: CompareNumbers, table: "pd.DataFrame") -> tuple[str, ...]:
     return tuple(dict.fromkeys(caveats))  # the search may be in the same corpus
 
 
+def _truncated(what: str, labels: Sequence[str], shares: Iterable[float]) -> list[str]:
+    """A caveat on the shares of texts that models read in part, where there are any."""
+    pairs = zip(labels, shares, strict=True)
+    cut = ", ".join(f"{label} of {percent(share)}" for label, share in pairs if share)
+    return [f"The models read only the beginning of {what}: {cut}."] * bool(cut)
+
+
 def _command(comparisons: Sequence[CompareNumbers]) -> str:
     """The command that repeats a comparison; none does for sentences in memory."""
     inputs = comparisons[0].inputs
@@ -274,5 +279,6 @@ def _command(comparisons: Sequence[CompareNumbers]) -> str:
         "search_corpus": search.corpus if search else "",
         "search_pooling": search.pooling if search else DEFAULTS["search_pooling"],
         "chunks": bool(inputs.chunks),
+        "own_chunks": inputs.own_chunks,
     }
     return provenance.command("compare", view, settings)

@@ -133,13 +133,13 @@ def find(
     root: Path,
     texts: Any = None,
     progress: Progress = silent,
-    own: Any = None,
+    own: Any = "",
 ) -> Chunks:
     """The chunks of a corpus: a text file is one text, each row of a table is one.
 
-    texts: in memory, in the place of the corpus. own: the user's chunks of it, in memory or the
-    name of a file. Of `sample_size` sentences, those of a text file are its first, and those of a
-    table are of texts that the seed draws.
+    texts: in memory, in the place of the corpus. own: the user's chunks of it, as
+    `name_of` takes them. Of `sample_size` sentences, those of a text file are its first, and those
+    of a table are of texts that the seed draws.
     Raises Undefined where fewer than 100 sentences can search, and as `searches.whole_texts`.
     """
     corpus = searches.whole_texts(experiment, root, IDS, texts, progress)
@@ -170,7 +170,7 @@ def find(
     queries = _queries(words, clusters, experiment.seed)
     which = f"different ones of at least {LEAST_WORDS} words"
     cutting = None
-    if own is not None:
+    if name_of(own):
         cutting, queries, of_own = _own(own, words, clusters, queries, rows, root, progress)
         caveats += of_own
     queries = np.sort(queries[:MOST_SEARCHES])
@@ -189,6 +189,11 @@ def find(
     sizes = tuple(takewhile(lambda size: size == 1 or full[size] >= LEAST_FULL * n, SIZES))
     cut = tuple(map(made.recut, sizes))
     return replace(made, sizes=sizes, cut=cut, own=cutting, caveats=tuple(caveats))
+
+
+def name_of(own: Any) -> str:
+    """The name of the user's chunks: that of a file, or “memory”; "" where there are none."""
+    return str(own or "") if isinstance(own, str | Path | None) else "memory"
 
 
 def _choose(documents: Sequence[list[str]], experiment: Experiment) -> tuple[list[list[str]], int]:
@@ -231,12 +236,11 @@ def _own(
     Candidates search of which the chunks hold some. texts: of the corpus, also those not drawn.
     Raises SettingError where they are in no file, or too many, and Undefined where they are few.
     """
-    is_name = isinstance(own, str)
-    if is_name and not corpora.is_file(own):
-        raise SettingError(
-            f"chunks is {quote(own)}, not a file.", "Name a .parquet, .jsonl or .csv."
-        )
-    view = Experiment(corpus=own if is_name else "memory", sample_size="all")
+    name, is_name = name_of(own), isinstance(own, str | Path)
+    if is_name and not corpora.is_file(name):
+        reason = f"Your chunks are {quote(name)}, not a file."
+        raise SettingError(reason, "Name a .parquet, .jsonl or .csv.")
+    view = Experiment(corpus=name, sample_size="all")
     corpus = searches.whole_texts(view, root, IDS, None if is_name else own, progress)
     chunks = list(map(_letters, corpus.table["sentence"].to_pylist()))
     most = min(searches.MOST_TEXTS, limits.number("sample_size"))

@@ -84,6 +84,7 @@ def _show_downloads(result: Result) -> None:
         search_column=search.column,
         search_encoding=search.encoding,
         similarity=st.session_state.similarity or "auto",
+        own_chunks=sidebar.own_chunks(),
         store=server().root,
         runner=NoRunner(),
     )

@@ -1,3 +1,4 @@
+import html
 import json
 import re
 from pathlib import Path
@@ -9,6 +10,7 @@ from conftest import WORDS
 from scipy.special import ndtr
 
 import clsviz
+from clsviz import cli
 from clsviz.analyses.chunks import (
     ChunkInputs,
     ChunkNumbers,
@@ -75,9 +77,8 @@ def test_the_position_matters_where_weights_fall_in_what_the_model_reads(
         indices = made_up(cut, falling, 1)
         for index in indices:
             index.truncated[:n_cut] = True
-        numbers = ChunkNumbers.of(
-            ChunkInputs(tiny_weights, cut), contained(cut, indices), "cosine", 0
-        )
+        inputs = ChunkInputs(tiny_weights, cut)
+        numbers = ChunkNumbers.of(inputs, contained(cut, indices), "cosine", 0)
         effect, (_, high) = numbers.position
         assert (high < 0) == is_sure, effect
 
@@ -109,26 +110,63 @@ def test_a_book_is_answered_and_stored(tiny_model: Path, book: Path, tmp_path: P
     assert json.loads(json.dumps(result.json()))["advised_tokens"] > 0
 
 
-def test_own_chunks_of_a_file_and_of_memory_are_the_same(
-    tiny_model: Path, book: Path, tmp_path: Path
-) -> None:
+@pytest.fixture(scope="module")
+def own(book: Path) -> Path:
+    """Chunks of the book that cut each second sentence in two."""
     lines = book.read_text().split("\n\n")
     ends = [line[20:] for line in ["", *lines[1::2]]]
     begins = [line[:20] for line in [*lines[1::2], ""]]
     texts = ["".join(parts) for parts in zip(ends, [*lines[::2], ""], begins, strict=True)]
-    file, settings = tmp_path / "mine.csv", {"overlap": 0.5, "store": tmp_path}
-    pd.DataFrame({"text": texts, "n": range(76)}).to_csv(file)
+    pd.DataFrame({"text": texts, "n": range(76)}).to_csv(book.with_name("mine.csv"))
+    return book.with_name("mine.csv")
+
+
+def test_own_chunks_of_a_file_and_of_memory_are_the_same(
+    tiny_model: Path, book: Path, own: Path, tmp_path: Path
+) -> None:
+    settings = {"overlap": 0.5, "store": tmp_path}
     result, memory = (
-        clsviz.chunk_test(str(tiny_model), str(book), chunks=own, **settings)
-        for own in (file, pd.DataFrame({"text": texts}))
+        clsviz.chunk_test(str(tiny_model), str(book), chunks=chunks, **settings)
+        for chunks in (own, pd.read_csv(own)[["text"]])
     )
     assert (result.details["own"]["n_chunks"], memory.command) == (76, "")
     assert result.details["own"] == memory.details["own"]
     is_odd = result.answered.inputs.chunks.queries % 2
     assert result.details["own"]["cut_in_two"] == pytest.approx(is_odd.mean())
-    assert result.command.endswith(f"--chunks {file} --overlap 0.5")
+    assert result.command.endswith(f"--chunks {own} --overlap 0.5")
     overlap = result.details["overlap"]
     assert f"for {overlap['n_chunks'] / overlap['before'] - 1:.0%} more vectors" in result.advice
+
+
+def test_models_are_compared_on_own_chunks_by_the_same_searches(
+    tiny_model: Path, book: Path, own: Path, tmp_path: Path
+) -> None:
+    names, texts = [str(tiny_model), f"untrained:{tiny_model}"], str(book)
+    both = clsviz.compare(names, texts, search_corpus=texts, own_chunks=own, store=tmp_path)
+    tests = [clsviz.chunk_test(name, texts, chunks=own, store=tmp_path) for name in names]
+    alone = pd.DataFrame([test.details["own"] for test in tests])
+    assert both.table["own_chunk_recall_at_1"].equals(alone["recall_at_1"])
+    assert both.table["own_chunks_cut_in_two"].equals(alone["cut_in_two"])
+    first, second = (test.answered.own_chunks.measured.ranks[0] == 1 for test in tests)
+    paired = first.astype(float) - second
+    assert both.fact("own_chunks_difference") == pytest.approx(abs(paired.mean()))
+    low, high = both.json()["own_chunks_difference_interval"]
+    assert high - low == pytest.approx(2 * 1.96 * paired.std() / len(paired) ** 0.5, rel=0.15)
+    assert any("do not rank models" in caveat for caveat in both.caveats)
+    assert both.command.endswith(f" --chunks --own-chunks {own}")
+
+
+def test_a_report_of_a_link_has_the_answer_on_own_chunks(
+    tiny_model: Path, book: Path, own: Path, tmp_path: Path
+) -> None:
+    link = f"http://a.b/?model={tiny_model}&corpus={book}&search_corpus={book}&own_chunks={own}"
+    words = ["report", "--query", link, "--store", str(tmp_path), "--output"]
+    page, card = tmp_path / "page.html", tmp_path / "card.md"
+    assert [cli.main([*words, str(path)]) for path in (page, card)] == [0, 0]
+    alone = clsviz.chunk_test(str(tiny_model), str(book), chunks=own, store=tmp_path)
+    assert all(html.escape(text) in page.read_text() for text in (alone.verdict, alone.command))
+    assert f"--own-chunks {own} --output card.md" in card.read_text()
+    assert cli.main([*words, str(card), "--search-corpus", ""]) == 2
 
 
 def test_judged_searches_come_first(tiny_model: Path, tmp_path: Path) -> None:
@@ -170,8 +208,7 @@ def answer(
     experiment = Experiment(corpus="book.txt", pooling="mean")
     some = ChunkTestSettings(**settings)
     similarity = "dot" if some.similarity == "dot" else "cosine"
-    inputs = ChunkInputs(weights, cut)
-    numbers = ChunkNumbers.of(inputs, one[0], similarity, 0, one[1], own)
+    numbers = ChunkNumbers.of(ChunkInputs(weights, cut), one[0], similarity, 0, one[1], own)
     return result_of(numbers, experiment, some)
 
 
@@ -183,43 +220,19 @@ def own_chunks(found: float, cut: float) -> Containment:
 
 
 @pytest.mark.parametrize(
-    ("found", "without", "verdict", "advice", "exceeded"),
+    ("found", "without", "advice", "exceeded"),
     [
-        (
-            0.49,
-            0.21,
-            "Your chunks keep .* in 49% of .*; 21% of",
-            "Cut where .* 25 tokens keep 84",
-            True,
-        ),
-        (
-            0.9,
-            0.0,
-            "Your chunks keep .* in 90% of .*; 0% of",
-            "Leave your chunks as they are",
-            False,
-        ),
-        (
-            0.7,
-            0.1,
-            "Your chunks keep .* in 70% of .*; 10% of",
-            "Cut where .* 14 points more",
-            False,
-        ),
+        (0.49, 0.21, "Make even .* 25 tokens, they keep 84", True),
+        (0.9, 0.0, "Leave your chunks as they are", False),
+        (0.7, 0.1, "Make even .* 14 points more", False),
     ],
 )
 def test_own_chunks_are_compared_with_sentences_of_their_length(
-    found: float,
-    without: float,
-    verdict: str,
-    advice: str,
-    exceeded: bool,
-    cut: Chunks,
-    tiny_weights: Weights,
+    found: float, without: float, advice: str, exceeded: bool, cut: Chunks, tiny_weights: Weights
 ) -> None:
     one, own = measured([1, 0.9, 0.8], [1, 1, 1], []), own_chunks(found, without)
     result = answer(cut, tiny_weights, one, own, chunks="mine.csv", max_lost=0.4)
-    assert re.match(verdict, result.verdict)
+    assert re.match(f"Your .* in {found:.0%} of .*; {without:.0%} of", result.verdict)
     assert re.match(advice, result.advice)
     json, recalls = result.json()["own"], np.array([0.9, 0.8])
     assert (json["recall_at_1"], json["cut_in_two"]) == (found, without)
@@ -242,14 +255,7 @@ def test_own_chunks_are_compared_with_sentences_of_their_length(
         ([1, 1, 1], [1, 1, 1], [], "Any length up to 30 tokens: 100%", "Cut as suits", 30),
         ([1, 0.9, 0.85], [1, 0.9, 0.85], [], "Chunks of 30 .* longest tr", "Cut at up to 30", 30),
         ([1, 0.9, 0.8], [1, 0.9, 0.8], [], "Chunks of .* 30 tokens, or lo", "Cut at up to 30", 30),
-        (
-            [1, 0.8, 0.5],
-            [1, 0.8, 0.5],
-            [],
-            "Chunks .* 20 to 23 .* 100 ch",
-            "Cut .*: .* of 30 lo",
-            21,
-        ),
+        ([1, 0.8, 0.5], [1, 0.8, 0.5], [], "Chunks .* 20 to 23 .* 100", "Cut .*: .* of 30 lo", 21),
         ([0.5, 0.6, 0.2], [0.5, 0.6, 0.2], [], "No length .* 60%, .* of 20", "Choose", None),
         # a difference that chance may give, and one that it hardly gives
         ([1, 0.76, 0.5], [1, 0.745, 0.5], [], "Chunks of .* 17 to 22", "Cut at 17 to 22", 20),

@@ -166,7 +166,7 @@ def test_texts_of_one_sentence_have_no_pieces(names, corpus_file, store, tmp_pat
     book.write_text(" ".join(f"The {text}." for text in corpus_file.read_text().splitlines()))
     result = clsviz.compare(names[::2], str(corpus_file), search_corpus=str(book), **options)
     assert "No chunks were tested: tiny: the model reads" in " ".join(result.caveats)
-    with pytest.raises(SettingError, match="chunks is set, and search_corpus is empty"):
+    with pytest.raises(SettingError, match="Chunks are set, and search_corpus is empty"):
         clsviz.compare(names[:2], str(corpus_file), search_corpus="", **options)
 
 

@@ -33,9 +33,8 @@ def test_pieces_never_cross_texts_and_sentences_know_theirs(tmp_path: Path) -> N
         ]
         assert words == expected
         for query, relevant in zip(cut.queries, cut.cut[place].relevant, strict=True):
-            assert relevant.tolist() == [
-                n for n, chunk in enumerate(words) if sentence(query) in chunk
-            ]
+            holding = [n for n, chunk in enumerate(words) if sentence(query) in chunk]
+            assert relevant.tolist() == holding
 
 
 def split(text: str) -> list[str]:
@@ -97,12 +96,9 @@ def test_a_sentence_is_in_own_chunks_or_cut_in_two_or_left_out(
 @pytest.mark.parametrize(
     ("own", "message"),
     [
-        (
-            ["Wholly other words stand in here, and nothing else."] * 20,
-            "hold only 0 of the sentenc",
-        ),
+        (["Wholly other words stand in here, and nothing else."] * 20, "hold only 0 of the se"),
         (["One chunk."], "You give only 1 chunk, and 10 are needed"),
-        ("mine", "chunks is “mine”, not a file. Name a .parquet"),
+        ("mine", "Your chunks are “mine”, not a file. Name a .parquet"),
     ],
 )
 def test_chunks_of_nothing_are_refused(own: object, message: str, tmp_path: Path) -> None:
@@ -119,14 +115,12 @@ def test_overlapping_chunks_share_sentences_and_hold_all(tmp_path: Path) -> None
         expected = [" ".join(some[at : at + 5]) for some in map(split, texts) for at in starts]
         assert words == expected
         for query, relevant in zip(cut.queries, one.relevant, strict=True):
-            assert relevant.tolist() == [
-                n for n, chunk in enumerate(words) if sentence(query) in chunk
-            ]
+            holding = [n for n, chunk in enumerate(words) if sentence(query) in chunk]
+            assert relevant.tolist() == holding
     shuffled = cut.recut(5, seed=1)
     words = shuffled.chunks
-    for query, relevant, at in zip(
-        cut.queries, shuffled.relevant, shuffled.positions[cut.queries], strict=True
-    ):
+    columns = cut.queries, shuffled.relevant, shuffled.positions[cut.queries]
+    for query, relevant, at in zip(*columns, strict=True):
         chunk = split(words[relevant[0]])
         assert at == pytest.approx((chunk.index(sentence(query)) + 0.5) / len(chunk))
 
