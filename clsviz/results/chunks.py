@@ -80,7 +80,7 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
             **excess,
         },
         picture={"advised": advised, "own": BY[answer.similarity]},
-        caveats=tuple(dict.fromkeys((*unknown, *cut.caveats, *judged, *own, *shipped))),
+        caveats=tuple(dict.fromkeys((*unknown, *own, *cut.caveats, *judged, *shipped))),
         table=_table(sizes),
         about={
             **asdict(experiment),

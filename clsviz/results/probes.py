@@ -330,9 +330,9 @@ def _caveats(numbers: ProbeNumbers, experiment: Experiment) -> tuple[str, ...]:
     return (
         *unknown_tokens(prepared.weights, texts),
         *letters_count(texts, experiment.unit),
+        *weights.pipeline.caveats("pipeline" if weights.no_cls else experiment.pooling),
         *caveats,
         *prepared.sample.corpus.reading.caveats,
-        *weights.pipeline.caveats("pipeline" if weights.no_cls else experiment.pooling),
         *origin(key_of(prepared, experiment)),
     )
 
