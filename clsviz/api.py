@@ -279,10 +279,9 @@ def compare(
     long as nothing else is set, with MPNet, whose answers come with clsviz.
     corpora: several names, in the place of corpus.
     search_corpus: what all models search by cosine, as `search_test` does; "" for no search.
-    search_pooling: the vector that searches. chunks: also cut the texts that are searched into
-    chunks, as `chunk_test` does. own_chunks: also search those of your splitter, which `chunk_test`
-    has as chunks. encode: functions by names, compared with the models, or with each other; see
-    `search_test`. The other settings are those of `measure`.
+    search_pooling: the vector that searches. chunks: also cut the texts that are searched, as
+    `chunk_test` does; own_chunks: as chunks there. encode: functions by names, compared with the
+    models, or with each other; see `search_test`. The other settings are those of `measure`.
 
     Returns differences with intervals by a paired bootstrap as facts, and a table with a row for
     each model and corpus. Raises ClsvizError.

@@ -19,9 +19,7 @@ from clsviz.results.result import Result
 MOST_POINTS: Final = 3000
 """Rows of a table that a picture draws: a page of 100,000 sentences would have 20 MB."""
 
-MOST_ROWS: Final = 100
-
-LONGEST_CELL: Final = 120
+MOST_ROWS, LONGEST_CELL = 100, 120  # of a table, and letters of a text in it
 
 STYLE: Final = """
 @font-face { font-family: "Source Sans"; font-weight: 200 900;

@@ -171,10 +171,7 @@ def compare(
 def search_of(
     experiment: Experiment, corpus: str, pooling: Pooling, has_chunks: bool = False
 ) -> Experiment | None:
-    """The settings of the search in a corpus; None where there is none.
-
-    Raises SettingError where chunks are tested, too, and there is no corpus to cut.
-    """
+    """The settings of the search in a corpus; None where there is none, and nothing to cut."""
     if not corpus and has_chunks:
         reason = "Chunks are set, and search_corpus is empty."
         raise SettingError(reason, "Name the corpus whose texts are cut.")

@@ -250,17 +250,12 @@ def _table(sizes: Mapping[str, Sequence[Mapping[str, Any]]]) -> "pd.DataFrame":
     """A row for each way to search and each size."""
     import pandas as pd
 
-    rows = [
-        {
-            "way": BY[way],
-            **entry,
-            **dict(zip(ENDS, (*entry["interval"], *entry["interval_of_equal"]), strict=True)),
-            **dict(zip(THIRDS, entry["thirds"] or (None, None, None), strict=True)),
-        }
-        for way, entries in sizes.items()
-        for entry in entries
-    ]
-    return pd.DataFrame(rows).drop(columns=["interval", "interval_of_equal", "thirds"])
+    rows = [{"way": BY[way], **entry} for way, entries in sizes.items() for entry in entries]
+    table = pd.DataFrame(rows)
+    ends = zip(table.pop("interval"), table.pop("interval_of_equal"), strict=True)
+    table[[*ENDS]] = [(*first, *of_equal) for first, of_equal in ends]
+    table[[*THIRDS]] = [thirds or (np.nan,) * 3 for thirds in table.pop("thirds")]
+    return table
 
 
 def _whole(answer: ChunkNumbers) -> dict[str, Any] | None:
@@ -313,13 +308,11 @@ def _excess(answer: ChunkNumbers, settings: ChunkTestSettings) -> dict[str, Any]
     """The user's chunks, and the size nearest to chunk_tokens, if they surely lose too much."""
     if settings.max_lost is None:
         return {}
-    tried, tokens, wanted = dict[str, Recall](), answer.tokens, settings.chunk_tokens
-    if answer.own_chunks:
-        tried[f"{answer.own_chunks.measured.tokens:,.0f} tokens (your own)"] = (
-            answer.own_chunks.recall
-        )
+    tried, own, wanted = dict[str, Recall](), answer.own_chunks, settings.chunk_tokens
+    if own:
+        tried[f"{own.measured.tokens:,.0f} tokens (your own)"] = own.recall
     if wanted is not None:
-        place = chunking.nearest(tokens, wanted)
+        tokens, place = answer.tokens, chunking.nearest(answer.tokens, wanted)
         name = f"{tokens[place]:,.0f} tokens"
         if not 1 / NEAREST <= tokens[place] / wanted <= NEAREST:
             reason = f"No size of chunks has about {wanted:,} tokens: the nearest is"
