@@ -111,7 +111,7 @@ def _share(quintiles: "pd.DataFrame") -> str:
     """The most conspicuous exposure."""
     fifth = _conspicuous(quintiles)
     exposure = float(quintiles["exposure"][fifth])
-    return f"the {fifth} fifth takes{' only' * (exposure <= 1)} {_amount(exposure)} its share"
+    return f"the {fifth} fifth takes{' only' * (exposure <= 1)} {_amount(exposure)}"
 
 
 def _conspicuous(quintiles: "pd.DataFrame") -> str:
@@ -121,7 +121,8 @@ def _conspicuous(quintiles: "pd.DataFrame") -> str:
 
 
 def _amount(exposure: float) -> str:
-    return f"{rounded(exposure) if exposure >= 0.01 else 'under 0.01'} times"
+    amount = rounded(exposure) if exposure >= 0.01 else "under 0.01"
+    return f"{amount} times its share" if amount != "1" else "its share"
 
 
 def advice_of(numbers: SearchNumbers, verdict: str) -> str:
@@ -140,9 +141,9 @@ def advice_of(numbers: SearchNumbers, verdict: str) -> str:
     fifth = _conspicuous(beyond if len(beyond) else standing)
     amount = _amount(numbers.fixes[advice.fix][0].quintiles["exposure"][fifth])
     if not advice.makes_fair:
-        return f"{fix}: recall {change}, but the {fifth} fifth still takes {amount} its share."
+        return f"{fix}: recall {change}, but the {fifth} fifth still takes {amount}."
     fix += " only if all lengths must be found equally often" * (advice.interval[1] < 0)
-    return f"{fix}: then the {fifth} fifth takes {amount} its share, and recall {change}."
+    return f"{fix}: then the {fifth} fifth takes {amount}, and recall {change}."
 
 
 def _facts(numbers: SearchNumbers, seed: int) -> tuple[Fact, ...]:

@@ -72,10 +72,13 @@ def effect(fix: str, after: float, least: float, *, makes_fair: bool = False) ->
 
 GAIN = effect("centred", 0.6, 0.05)
 FALL = effect("centred", 0.45, -0.1, makes_fair=True)
-STILL = "the shortest fifth still takes 1 times its share."
+STILL = "the shortest fifth still takes its share."
 ADVICE = {
     (FAIR, GAIN): "recall rises from 50% to 60%.",
-    (OVER_EXPOSED, FALL): f"then {SHARE.format(1)}, and recall falls from 50% to 45%.",
+    (
+        OVER_EXPOSED,
+        FALL,
+    ): "then the shortest fifth takes its share, and recall falls from 50% to 45%.",
     (OVER_EXPOSED, GAIN): f"recall rises from 50% to 60%, but {STILL}",
 }
 
