@@ -114,11 +114,10 @@ def models() -> list[str]:
 
 def own_chunks() -> str:
     """The file of the visitor's chunks, or ""; the page stops where it may not be read."""
-    view: Experiment = st.session_state.experiment
     name = _text(OWN_CHUNKS)
     with layout.showing_errors(stops=True):
         if name:
-            _check_access(view.model, name)
+            _check_access(st.session_state.experiment.model, name)
     return name
 
 
