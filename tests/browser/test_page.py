@@ -27,10 +27,15 @@ VERDICTS = {
 }
 
 
+def heading(page: Page, text: str | re.Pattern[str], level: int = 2) -> Locator:
+    """The question of a page, or its answer: a stale one may stand there for a moment, too."""
+    return page.get_by_role("heading", level=level).filter(has_text=text).first
+
+
 def ready(page: Page, path: str = "") -> Locator:
     """Wait for the answer of a page and its picture; returns the picture."""
     verdict = re.compile(VERDICTS[path or FIRST_PAGE])
-    expect(page.get_by_role("heading", level=3)).to_contain_text(verdict)
+    expect(heading(page, verdict, 3)).to_be_visible()
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     expect(page.get_by_role("progressbar")).to_have_count(0)
     return page.get_by_role("figure").first
@@ -105,7 +110,7 @@ def test_a_click_on_a_bar_or_a_point_takes_its_layer(visit: Visit) -> None:
     bar = strip.locator(".point path").nth(1).bounding_box()
     assert bar
     page.mouse.click(bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2)
-    expect(page.get_by_role("heading", level=2)).to_contain_text("after layer 1")
+    expect(heading(page, "after layer 1")).to_be_visible()
     expect(page).to_have_url(re.compile("layer=1"))
     page.get_by_role("link", name="Where length lives").click()
     _, x, y = place(ready(page, "where_length_lives"), "[CLS] vector", n=2)
@@ -125,7 +130,7 @@ def test_settings_survive_changes_of_page(visit: Visit) -> None:
         "Does it matter?": "found more often",
     }.items():
         page.get_by_role("link", name=name).click()
-        expect(page.get_by_role("heading", level=2)).to_contain_text(question)
+        expect(heading(page, question)).to_be_visible()
         for setting in ("similarity=dot", "layer=3", "others=untrained"):
             expect(page).to_have_url(re.compile(setting))
     ready(page, "search")
@@ -133,12 +138,11 @@ def test_settings_survive_changes_of_page(visit: Visit) -> None:
 
 def test_a_sentence_goes_along_into_the_model_and_back(visit: Visit) -> None:
     page = visit(f"sentence{LINK}")
-    question = page.get_by_role("heading", level=2)
-    expect(question).to_contain_text("Sinan loves a beautiful day")
+    expect(heading(page, "Sinan loves a beautiful day")).to_be_visible()
     box = page.get_by_label("Your own sentences")
     box.fill("A cat sings.")
     page.keyboard.press("Control+Enter")
-    expect(question).to_contain_text("A cat sings.")
+    expect(heading(page, "A cat sings.")).to_be_visible()
     labels = page.locator(".js-plotly-plot .annotation-text")
     expect(labels.filter(has_text="sings.")).to_have_count(2)  # the star and the last word
     page.get_by_text("How does it do that?").click()
@@ -149,7 +153,7 @@ def test_a_sentence_goes_along_into_the_model_and_back(visit: Visit) -> None:
     expect(box).to_have_value("A cat sings.")
     box.fill("")
     page.keyboard.press("Control+Enter")
-    expect(question).to_contain_text("Sinan loves a beautiful day")
+    expect(heading(page, "Sinan loves a beautiful day")).to_be_visible()
 
 
 def test_a_link_shows_the_same_to_another(visit: Visit) -> None:
@@ -211,7 +215,7 @@ def test_everybody_can_use_the_page(visit: Visit, path: str, size: str, scheme: 
 def test_an_unknown_path_opens_a_page_with_its_picture(visit: Visit) -> None:
     page = visit(f"norm-vs-length/{LINK}&layer=3")
     ready(page)
-    expect(page.get_by_role("heading", level=2)).to_contain_text("after layer 3")
+    expect(heading(page, "after layer 3")).to_be_visible()
 
 
 def test_a_file_says_how_it_was_read(visit: Visit, tmp_path: Path) -> None:
