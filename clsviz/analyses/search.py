@@ -164,6 +164,8 @@ def _lengthened(
     lengths, truncated = rankings.n_tokens, rankings.truncated
     pairs = np.array([relevant[0] for relevant in made.relevant])
     limit = lengths[~truncated].max(initial=0)
+    if not truncated.any():
+        limit = limit_of(weights, experiment.text_prompt) or np.inf
     is_read = (lengths[pairs] >= SHORTEST) & (2 * lengths[pairs] <= limit)
     order = np.random.RandomState(experiment.seed).permutation(len(pairs))
     rows = order[is_read[order]][:MOST_LENGTHENED]

@@ -52,7 +52,7 @@ def result(answer: ChunkNumbers, experiment: Experiment, settings: ChunkTestSett
     if answer.judged:
         place, verdict, advice = _judged(answer)
     if answer.own_chunks:
-        verdict, advice = _own(answer.own_chunks, advice)
+        verdict, advice = _own(answer.own_chunks, answer.n_equal, advice)
     if answer.overlap:
         advice += f" {_overlap(answer, settings.overlap or 0)}"
     best = None if place is None else answer.tokens[place]
@@ -136,21 +136,19 @@ def _contained(answer: ChunkNumbers, seed: int) -> tuple[int | None, str, str]:
     return (place if place >= 0 else None), verdict, advice
 
 
-def _own(own: OwnNumbers, otherwise: str) -> tuple[str, str]:
+def _own(own: OwnNumbers, n_equal: int, otherwise: str) -> tuple[str, str]:
     """Verdict and advice on the user's chunks; otherwise: that on chunks of sentences."""
     share, cut = percent(own.recall.recall_at_1_of_equal), percent(own.cut_in_two)
-    verdict = f"Your chunks keep a sentence findable in {share} of searches; {cut} of sentences are"
+    verdict = f"Your chunks keep a sentence findable in {share} of searches, among {n_equal} "
     better = own.by_sentences
     if better.interval[0] > 0:
-        advice = (
-            f"Make even chunks of whole sentences: of about {own.tokens:.0f} tokens, they keep "
-        )
-        advice += f"{percent(better.recall)}, {points(better.difference)} more."
+        advice = f"Make even chunks of whole sentences: of about {own.tokens:.0f} tokens, they "
+        advice += f"keep {percent(better.recall)}, {points(better.difference)} more."
     elif own.recall.interval_of_equal[0] >= KEPT:
         advice = "Leave your chunks as they are."
     else:
         advice = otherwise
-    return f"{verdict} cut in two.", advice
+    return f"{verdict}chunks; {cut} of sentences are cut in two.", advice
 
 
 def _overlap(answer: ChunkNumbers, share: float) -> str:
@@ -341,7 +339,7 @@ def _caveats(
         (len(cut.sizes) < len(SIZES), "not tried: too few texts are so long"),
         (True, "not tried"),
     )
-    lost = f"lose over {percent(settings.max_lost or 0)} of their sentences"
+    lost = f"lose over {percent(settings.max_lost or 0)} of their sentences among all chunks"
     beyond, undecided = (", ".join(excess.get(key, [])) for key in ("exceeded", "undecided"))
     cases = {
         f"{EASY}: real ones are found less often.": True,

@@ -45,10 +45,7 @@ def result(numbers: CompareNumbers) -> Result:
         details={"models": [folded(row) for row in table.to_dict("records")]},
         caveats=_caveats(numbers, table),
         table=table,
-        about={
-            **provenance.source(prepared[0], experiment),
-            "seconds": round(numbers.seconds, 3),
-        },
+        about={**provenance.source(prepared[0], experiment), "seconds": round(numbers.seconds, 3)},
         command=_command([numbers]),
         weights=prepared[0].weights,
         corpus=sample.corpus,

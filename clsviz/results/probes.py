@@ -127,7 +127,7 @@ def _with_recall(result: Result, search: LayerSearch, numbers: ProbeNumbers, nam
     ]
     return replace(
         result,
-        advice=f"{result.advice} {advice_of(recalls, scores.n_layers)}".strip(),
+        advice=f"{result.advice} {advice_of(recalls, scores.n_layers) * name.isdecimal()}".strip(),
         facts=(*result.facts, *facts),
         caveats=tuple(dict.fromkeys([*result.caveats, *caveats])),
         details={**result.details, "layers": [layer | folded(row) for layer, row in of_layers]},

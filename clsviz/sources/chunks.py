@@ -1,7 +1,8 @@
 """Texts cut into chunks of several sizes, and sentences that search for the chunk they are in."""
 
 import re
-from collections import defaultdict
+import unicodedata
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, takewhile
@@ -281,15 +282,21 @@ def _members(numbers: NDArray[np.intp]) -> list[NDArray[np.intp]]:
 
 def _letters(text: str) -> str:
     """A text to look for in another: letters and digits alone, without case."""
-    return re.sub(r"[\W_]+", "", text.casefold())
+    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text).casefold())
 
 
 def _n_common(texts: Sequence[str], other: str, size: int) -> list[int]:
-    """How many of five pieces of each text, of so many letters, another text has."""
+    """How many of five pieces of each text, of so many letters, another text has.
+
+    Pieces that several texts have count only where a text has hardly others.
+    """
     pieces = [
         [text[int(at) : int(at) + size] for at in np.linspace(0, max(len(text) - size, 0), 5)]
         for text in texts
     ]
+    n_of = Counter(chain.from_iterable(map(set, pieces)))
+    rare = ([piece for piece in some if n_of[piece] == 1] for some in pieces)
+    pieces = [some if len(some) > 1 else every for some, every in zip(rare, pieces, strict=True)]
     windows = (other[at : at + size] for at in range(len(other) - size + 1))
     different = set(chain.from_iterable(pieces))
     common = different.intersection(windows)

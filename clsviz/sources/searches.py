@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -193,7 +194,8 @@ def _judged(corpus: Corpus, judged: Judgements, experiment: Experiment) -> Searc
     """Searches that people judged, who name texts by id, which several may have, or as they are."""
     if judged.is_by_text:
         keys = list(map(fold, corpus.table["sentence"].to_pylist()))
-        named = [{fold(text): grade for text, grade in some} for some in judged.cells]
+        grades = ([(fold(text), grade) for text, grade in some] for some in judged.cells)
+        named = [dict(sorted(some, key=itemgetter(1))) for some in grades]  # the highest stays
         return of_keys(corpus, keys, judged.queries, named, experiment, judged)
     if (column := judgements.find_column(corpus.table.column_names, IDS)) is None:
         reason = f"{quote(corpus.label)} has no column {quote(IDS[0])}, which "

@@ -17,7 +17,7 @@ from clsviz.sources import copies, tables
 
 PREFIX: Final = "upload-"
 
-NAME: Final = re.compile(rf"(?:[\w. -]+ \()?({PREFIX}[\w-]{{10,40}})\)?")
+NAME: Final = re.compile(rf"(?:[\w. ()-]+ \()?({PREFIX}[\w-]{{10,40}})\)?")
 """The name of a corpus that was brought: the visitor's name of the file, and that of its folder."""
 
 
@@ -27,7 +27,9 @@ def store(root: Path, file_name: str, content: bytes) -> str:
     file_name: the visitor's name of it, whose ending tells the format. Raises CorpusError where the
     ending or a limit forbids it, and StoreError.
     """
-    safe = re.sub(r"[^\w. -]|^(?=\.)", "_", Path(file_name).name[-100:])  # copies begin with a dot
+    safe = re.sub(
+        r"[^\w. ()-]|^(?=\.)", "_", Path(file_name).name[-100:]
+    )  # copies have a dot first
     tables.suffix_of(safe)
     n_mb, most = len(content) / 1e6, limits.number("upload_bytes") / 1e6
     if n_mb > most:

@@ -80,22 +80,22 @@ def _show_downloads(result: Result) -> None:
         others=sidebar.models()[1:],
         search_corpus=search.corpus,
         search_pooling=search.pooling,
-        search_titles=st.session_state.search_titles or "",
+        search_titles=st.session_state.get("search_titles") or "",
         search_column=search.column,
         search_encoding=search.encoding,
-        similarity=st.session_state.similarity or "auto",
+        similarity=st.session_state.get("similarity") or "auto",
         own_chunks=sidebar.own_chunks(),
         store=server().root,
         runner=NoRunner(),
     )
-    name, table = f"clsviz-{result.kind}", result.table
+    name, table, files = f"clsviz-{result.kind}", result.table, sidebar.own_files()
     help_text = "All answers on this model and corpus that are measured, as one HTML page."
     button = partial(st.download_button, on_click="ignore")
     button("CSV", lambda: table.to_csv(index=False).encode(), f"{name}.csv")
     button("Parquet", lambda: table.to_parquet(index=False), f"{name}.parquet")
     button(
         "Report",
-        lambda: sidebar.name_files(report()).encode(),
+        lambda: sidebar.name_files(report(), files).encode(),
         "clsviz-report.html",
         help=help_text,
     )

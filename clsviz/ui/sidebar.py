@@ -6,7 +6,7 @@ The entry script draws them, as widgets that a page binds lose their value on an
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -117,6 +117,9 @@ def own_chunks() -> str:
     name = _text(OWN_CHUNKS)
     with layout.showing_errors(stops=True):
         if name:
+            if limits.is_public() and not uploads.is_upload(name):
+                reason = f"own_chunks is {quote(name)}, which is no upload."
+                raise SettingError(reason, "Upload a file.")
             _check_access(st.session_state.experiment.model, name)
     return name
 
@@ -128,9 +131,9 @@ def to_query() -> dict[str, Any]:
     return view.to_query() | {name: _parameter(name) for name in changed if _is_set(name)}
 
 
-def name_files(text: str) -> str:
-    """A text where the visitor's files have their own names; a shell's quotes stay around them."""
-    for upload, name in _own_files().items():
+def name_files(text: str, files: Mapping[str, str]) -> str:
+    """A text where files have the visitor's names for them; a shell's quotes stay around these."""
+    for upload, name in files.items():
         text = text.replace(upload, name)
     return text
 
@@ -140,7 +143,7 @@ def to_paste(command: str) -> str:
     program = Path(sys.executable).with_name("clsviz")
     if is_at_this_machine() and program.exists() and not shutil.which("clsviz"):
         command = command.replace("clsviz", shlex.quote(str(program)), 1)
-    return name_files(command)
+    return name_files(command, own_files())
 
 
 def take_layer(names: Sequence[str], rows: list[int]) -> None:
@@ -276,7 +279,7 @@ def _own_file(setting: str) -> None:
             )
 
 
-def _own_files() -> dict[str, str]:
+def own_files() -> dict[str, str]:
     """The names of the visitor's files, by the server's names for them."""
     files = {}
     names = (*PARTS, OWN_CHUNKS)

@@ -27,15 +27,10 @@ VERDICTS = {
 }
 
 
-def heading(page: Page, text: str | re.Pattern[str], level: int = 2) -> Locator:
-    """The question of a page, or its answer: a stale one may stand there for a moment, too."""
-    return page.get_by_role("heading", level=level).filter(has_text=text).first
-
-
 def ready(page: Page, path: str = "") -> Locator:
     """Wait for the answer of a page and its picture; returns the picture."""
     verdict = re.compile(VERDICTS[path or FIRST_PAGE])
-    expect(heading(page, verdict, 3)).to_be_visible()
+    expect(page.locator("h3", has_text=verdict).first).to_be_visible()
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     expect(page.get_by_role("progressbar")).to_have_count(0)
     return page.get_by_role("figure").first
@@ -110,7 +105,7 @@ def test_a_click_on_a_bar_or_a_point_takes_its_layer(visit: Visit) -> None:
     bar = strip.locator(".point path").nth(1).bounding_box()
     assert bar
     page.mouse.click(bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2)
-    expect(heading(page, "after layer 1")).to_be_visible()
+    expect(page.locator("h2", has_text="after layer 1").first).to_be_visible()
     expect(page).to_have_url(re.compile("layer=1"))
     page.get_by_role("link", name="Where length lives").click()
     _, x, y = place(ready(page, "where_length_lives"), "[CLS] vector", n=2)
@@ -130,7 +125,7 @@ def test_settings_survive_changes_of_page(visit: Visit) -> None:
         "Does it matter?": "found more often",
     }.items():
         page.get_by_role("link", name=name).click()
-        expect(heading(page, question)).to_be_visible()
+        expect(page.locator("h2", has_text=question).first).to_be_visible()
         for setting in ("similarity=dot", "layer=3", "others=untrained"):
             expect(page).to_have_url(re.compile(setting))
     ready(page, "search")
@@ -138,11 +133,11 @@ def test_settings_survive_changes_of_page(visit: Visit) -> None:
 
 def test_a_sentence_goes_along_into_the_model_and_back(visit: Visit) -> None:
     page = visit(f"sentence{LINK}")
-    expect(heading(page, "Sinan loves a beautiful day")).to_be_visible()
+    expect(page.locator("h2", has_text="Sinan loves a beautiful day").first).to_be_visible()
     box = page.get_by_label("Your own sentences")
     box.fill("A cat sings.")
     page.keyboard.press("Control+Enter")
-    expect(heading(page, "A cat sings.")).to_be_visible()
+    expect(page.locator("h2", has_text="A cat sings.").first).to_be_visible()
     labels = page.locator(".js-plotly-plot .annotation-text")
     expect(labels.filter(has_text="sings.")).to_have_count(2)  # the star and the last word
     page.get_by_text("How does it do that?").click()
@@ -153,7 +148,7 @@ def test_a_sentence_goes_along_into_the_model_and_back(visit: Visit) -> None:
     expect(box).to_have_value("A cat sings.")
     box.fill("")
     page.keyboard.press("Control+Enter")
-    expect(heading(page, "Sinan loves a beautiful day")).to_be_visible()
+    expect(page.locator("h2", has_text="Sinan loves a beautiful day").first).to_be_visible()
 
 
 def test_a_link_shows_the_same_to_another(visit: Visit) -> None:
@@ -215,22 +210,28 @@ def test_everybody_can_use_the_page(visit: Visit, path: str, size: str, scheme: 
 def test_an_unknown_path_opens_a_page_with_its_picture(visit: Visit) -> None:
     page = visit(f"norm-vs-length/{LINK}&layer=3")
     ready(page)
-    expect(heading(page, "after layer 3")).to_be_visible()
+    expect(page.locator("h2", has_text="after layer 3").first).to_be_visible()
 
 
 def test_a_file_says_how_it_was_read(visit: Visit, tmp_path: Path) -> None:
     rows = [f"{n};Title {n};The body of text {n} has <b>{n % 7}</b> words." for n in range(30)]
-    path = tmp_path / "own.csv"
+    path = tmp_path / "own (1).csv"
     path.write_text("\n".join(["id;title;body", *rows]), "utf-8")
     page = visit(LINK)
     page.get_by_role("button", name="Use your own file").first.click()
     page.locator("input[type=file]").set_input_files(path)
-    expect(page.get_by_text("How own.csv was read")).to_be_visible()
+    expect(page.get_by_text("How own (1).csv was read")).to_be_visible()
     expect(page.get_by_text("column body · encoding utf-8 · 30 texts")).to_be_visible()
     page.get_by_role("button", name="Take column title").click()
     expect(page.get_by_text("column title · ")).to_be_visible()
     page.get_by_role("button", name="Dismiss").click()
-    expect(page.get_by_text("How own.csv was read")).to_have_count(0)
+    expect(page.get_by_text("How own (1).csv was read")).to_have_count(0)
+    page.get_by_role("button", name="Download", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Report").click()
+    report = download.value.path().read_text("utf-8")
+    assert path.name in report
+    assert "upload-" not in report
 
 
 @pytest.fixture(scope="module")

@@ -184,7 +184,7 @@ def test_a_right_text_of_another_length_is_ranked_among_the_others(
     dot: Result, frame: pd.DataFrame, options: dict[str, Any]
 ) -> None:
     lengthened = dot.answered.lengthened
-    rows = dot.table[(dot.table["right_tokens"] >= 10) & (2 * dot.table["right_tokens"] <= 40)]
+    rows = dot.table[(dot.table["right_tokens"] >= 10) & (2 * dot.table["right_tokens"] <= 62)]
     encoder = clsviz.Encoder(options["model"])
     queries, texts = (encoder.encode(list(rows[name]), "mean") for name in ("query", "right"))
     scores = queries @ encoder.encode(list(frame["text"]), "mean").T

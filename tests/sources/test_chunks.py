@@ -1,3 +1,4 @@
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +92,19 @@ def test_a_sentence_is_in_own_chunks_or_cut_in_two_or_left_out(
     assert abs(len(cut.queries) - sum(is_before)) <= 1
     assert "Your chunks that hold nothing of the texts: 2." in cut.caveats
     assert any("hold hardly a piece, left out: 1" in caveat for caveat in cut.caveats)
+
+
+def test_a_sentence_that_is_missing_is_not_cut_in_two_whatever_it_shares(tmp_path: Path) -> None:
+    names = [
+        "".join(row) for row in np.random.RandomState(0).choice([*"abdefgijkmnoprtuzé"], (1200, 8))
+    ]
+    words = "The setting {} {} controls whether the server will accept a connection from {} {}."
+    some = [words.format(*names[at : at + 4]) for at in range(0, 1200, 4)]
+    own = [unicodedata.normalize("NFD", " ".join(some[at : at + 3])) for at in range(0, 201, 3)]
+    cut = chunks.find(memory(), tmp_path, [" ".join(some)], own=own)
+    assert cut.own
+    assert [list(rows) for rows in cut.own.relevant] == [[query // 3] for query in cut.queries]
+    assert "Sentences of which your chunks hold hardly a piece, left out: 99." in cut.caveats
 
 
 @pytest.mark.parametrize(

@@ -116,5 +116,5 @@ def test_a_search_of_an_upload_is_bounded() -> None:
 
 def test_chunks_are_read_of_uploads_alone(visit: Visit) -> None:
     page = visit("chunks", search_corpus="python-docs", own_chunks="/etc/some.csv")
-    assert "“/etc/some.csv”, which this server does not measure" in words(page.error)
+    assert "own_chunks is “/etc/some.csv”, which is no upload." in words(page.error)
     assert not page.header
