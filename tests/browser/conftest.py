@@ -104,6 +104,8 @@ def visit(browser: Browser, server: str) -> Iterator[Visit]:
         page.on("request", lambda one: one.url.startswith(ours) or errors.append(one.url))
         page.on("response", lambda answer: answer.status < 400 or errors.append(answer.url))
         pages.append(page)
+        running = page.locator("[data-test-script-state^=r]")
+        page.add_locator_handler(running, lambda: None)  # while it runs, stale parts stand, too
         page.goto(server + path)
         return page
 
