@@ -358,30 +358,30 @@ def report(
         searched: dict[str, Any]
         searched = {"search_corpus": search_corpus, "search_pooling": search_pooling}
         norm = {**view, **asdict(heeded("measure", experiment)), "corpus": corpus}
-        asked: dict[str, Callable[[], Result]] = {
+        calls: dict[str, Callable[[], Result]] = {
             "norm_vs_length": partial(measure, **norm),
             "where_length_lives": partial(probe, model, **view),
         }
         if search is not None:
             searching = {**asdict(replace(search, **of_corpus)), **of_search, **options}
-            asked["search"] = partial(search_test, **searching)
-            size = COMMANDS["chunk-test"].defaults["sample_size"]
-            cutting = {**searching, "sample_size": size, "chunks": own_chunks}
-            asked["chunks"] = partial(chunk_test, **cutting)
+            calls["search"] = partial(search_test, **searching)
+            n = COMMANDS["chunk-test"].defaults["sample_size"]
+            cutting = {**searching, "sample_size": n, "chunks": own_chunks}
+            calls["chunks"] = partial(chunk_test, **cutting)
         if others:
-            asked["compare"] = partial(compare, [model, *others], **view, **searched)
+            calls["compare"] = partial(compare, [model, *others], **view, **searched)
         inside = {name: getattr(experiment, name) for name in ("model", "seed", "precision")}
-        asked["model"] = partial(anatomy, **inside, **options)
+        calls["model"] = partial(anatomy, **inside, **options)
         if encode:
-            del asked["norm_vs_length"], asked["model"]
+            del calls["norm_vs_length"], calls["model"]
         answers: dict[str, Result | ClsvizError] = {}
-        for path, answer in asked.items():
+        for path, answer in calls.items():
             try:
                 result = answer()
                 answers[result.question] = result
             except ClsvizError as error:
                 answers[PAGES[path].question] = error
-        title, drawn = f"{weights.label} on {sample.corpus.label}", f"{len(sample):,} sentences"
+        title = f"{weights.label} on {sample.corpus.label}"
         if is_card:
             also = {"others": list(others) or (), **searched, "similarity": of_search["similarity"]}
             also |= {"search_titles": of_search["titles"], "own_chunks": file}
@@ -389,7 +389,8 @@ def report(
             command = provenance.command("report", experiment, also)
             command = "" if encode else command and f"{command} --output card.md"
             return card(title, answers, command)
-        about = provenance.method(weights, sample.corpus, f"{drawn}, seed {experiment.seed}")
+        size = f"{len(sample):,} sentences, seed {experiment.seed}"
+        about = provenance.method(weights, sample.corpus, size)
         return page(title, answers, about)
 
 

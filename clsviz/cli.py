@@ -130,11 +130,8 @@ def _append(result: Result, command: str, settings: str, path: Path, most: float
     row |= {"corpus": name, "settings": settings} | {fact.key: repr(fact.value) for fact in facts}
     new = pd.DataFrame([row])
     try:
-        rows = (
-            pd.read_csv(path, dtype=str, keep_default_na=False)
-            if path.exists() and path.stat().st_size
-            else new[:0]
-        )
+        is_there = path.exists() and path.stat().st_size > 0
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False) if is_there else new[:0]
         is_same = (rows["command"] == command) & (rows["corpus"] == name)
     except (ValueError, LookupError, OSError) as error:
         reason = f"{quote(path.name)} holds no rows of earlier runs ({quote(error)})."

@@ -35,10 +35,10 @@ def chunks(result: Result) -> Figure:
         corner: Trace = {"x": at, "y": 0, "xanchor": "left", "yanchor": "bottom", "xshift": 4}
         notes.append(style.note(f"advised: {advised} tokens", style.SUMMARY, **corner))
     bands, curves = _retrievers(result, x)
-    if whole := result.details["whole"]:
-        uncut, look = [whole["recall_at_10"]] * 2, dots | {"color": style.OTHER}
+    if judged := result.details["whole"]:
+        uncut, look = [judged["recall_at_10"]] * 2, dots | {"color": style.OTHER}
         lines.append(style.trace("texts that are not cut", xs, uncut, line=look))
-        curves.append(_judged(whole["chunks"], x))
+        curves.append(_judged(judged["chunks"], x))
     if own:
         share, ends = own["recall_at_1_of_equal"], own["interval_of_equal"]
         text = f"your chunks of {own['tokens']:.0f} tokens:<br><b>found by {percent(share)} "

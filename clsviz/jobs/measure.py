@@ -159,9 +159,9 @@ def measure(
                     slices, merged = [], done
             progress(done, total, "sentences")
     workspace.note_speed(weights, experiment.precision, n_new, seconds)
-    whole = result()
-    publish(whole)
-    return whole
+    complete = result()
+    publish(complete)
+    return complete
 
 
 def stored(

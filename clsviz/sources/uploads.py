@@ -27,9 +27,8 @@ def store(root: Path, file_name: str, content: bytes) -> str:
     file_name: the visitor's name of it, whose ending tells the format. Raises CorpusError where the
     ending or a limit forbids it, and StoreError.
     """
-    safe = re.sub(
-        r"[^\w. ()-]|^(?=\.)", "_", Path(file_name).name[-100:]
-    )  # copies have a dot first
+    own = Path(file_name).name[-100:]
+    safe = re.sub(r"[^\w. ()-]|^(?=\.)", "_", own)  # copies begin with a dot
     tables.suffix_of(safe)
     n_mb, most = len(content) / 1e6, limits.number("upload_bytes") / 1e6
     if n_mb > most:
